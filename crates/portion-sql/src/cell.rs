@@ -37,19 +37,15 @@ impl<'a> Cell<'a> {
         match JsonKind::of_value(value) {
             JsonKind::Null => Self::Null,
             JsonKind::Bool => Self::Integer(i64::from(value.starts_with('t'))),
-            JsonKind::Number => Self::from_json_number(value),
+            JsonKind::Number => match value.parse() {
+                Ok(integer) => Self::Integer(integer),
+                Err(_) => value.parse().map_or(Self::Null, Self::Real),
+            },
             JsonKind::Object | JsonKind::Array => Self::text(value),
             JsonKind::String if memchr::memchr(b'\\', value.as_bytes()).is_some() => {
                 Self::Text(Cow::Owned(unescape(value)))
             }
             JsonKind::String => Self::text(value.get(1..value.len().saturating_sub(1)).unwrap_or_default()),
-        }
-    }
-
-    fn from_json_number(value: &str) -> Self {
-        match value.parse() {
-            Ok(integer) => Self::Integer(integer),
-            Err(_) => value.parse().map_or(Self::Null, Self::Real),
         }
     }
 }

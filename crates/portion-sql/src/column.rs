@@ -6,7 +6,7 @@ use portion_text::names::UniqueNames;
 use crate::cell::{Cell, ValueKinds};
 
 /// One column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ColumnDef {
     /// Name, unique within the table regardless of case.
     pub(crate) name: String,
@@ -98,38 +98,20 @@ pub(crate) const TIME_COLLATIONS: [(&str, DateOrder); 3] = [
 impl Comparison {
     /// Returns the comparison of a collation.
     pub(crate) fn of_collation(name: &str) -> Option<Self> {
-        let time = || TIME_COLLATIONS.iter().find(|(time, _)| time.eq_ignore_ascii_case(name));
-        match name {
+        match name.to_ascii_lowercase().as_str() {
+            "nocase" => Some(Self::NoCase),
             // Values of one column differ in these if their bytes differ.
-            name if name.eq_ignore_ascii_case("binary") || name.starts_with(CODE_COLLATION_PREFIX) => {
-                Some(Self::Binary)
+            lower if lower == "binary" || name.starts_with(CODE_COLLATION_PREFIX) => Some(Self::Binary),
+            lower => {
+                TIME_COLLATIONS.iter().find(|(time, _)| *time == lower).map(|(_, order)| Self::Time(*order))
             }
-            name if name.eq_ignore_ascii_case("nocase") => Some(Self::NoCase),
-            _ => time().map(|(_, order)| Self::Time(*order)),
         }
     }
 }
 
 impl ColumnDef {
     pub(crate) fn new(name: impl Into<String>, kinds: ValueKinds, present: usize) -> Self {
-        Self {
-            name: name.into(),
-            kinds,
-            form: ColumnForm::Text,
-            has_codes: true,
-            has_number_codes: false,
-            present_count: present,
-            is_hidden: false,
-            is_record: false,
-            is_cell: false,
-            has_fractions: false,
-            has_other_times: false,
-            has_padded_fractions: false,
-            is_written: false,
-            is_computed: false,
-            ignores_case: false,
-            redaction: Redaction::Unredacted,
-        }
+        Self { name: name.into(), kinds, present_count: present, has_codes: true, ..Self::default() }
     }
 
     /// Sets the form that its texts have.
@@ -191,11 +173,6 @@ impl ColumnDef {
     pub(crate) fn has_written_numbers(&self) -> bool {
         let are_texts = self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell;
         self.is_written || are_texts || self.has_padded_fractions
-    }
-
-    /// Returns true if the texts of its numbers are others than SQL writes for them: `$2.50`, `15.50`, `true`.
-    pub(crate) fn has_other_texts(&self) -> bool {
-        self.has_written_numbers() && (self.form != ColumnForm::Number || self.has_fractions)
     }
 
     /// Returns true if all values are booleans, as they are written or as texts.

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QueryError {
     /// SQLite rejects the statement, or it is not permitted.
-    #[error("{message}{}{}", at(.token.as_deref()), did_you_mean(.nearest.as_deref()))]
+    #[error("{message}{}{}", within(" (at ", .token.as_deref(), ")"), within("; did you mean ", .nearest.as_deref(), "?"))]
     Invalid {
         /// Message of SQLite.
         message: String,
@@ -64,12 +64,9 @@ impl From<UnresolvedPath> for QueryError {
     }
 }
 
-fn at(token: Option<&str>) -> String {
-    token.map(|token| format!(" (at {token})")).unwrap_or_default()
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+/// Returns a text with what is before and after it; an empty one for none.
+fn within(before: &str, text: Option<&str>, after: &str) -> String {
+    text.map(|text| format!("{before}{text}{after}")).unwrap_or_default()
 }
 
 impl QueryError {
@@ -79,6 +76,11 @@ impl QueryError {
             Self::Invalid { .. } | Self::Redacted { .. } | Self::LeftOut { .. } => ErrorCode::QueryInvalid,
             Self::TooCostly { .. } => ErrorCode::QueryTooCostly,
         }
+    }
+
+    /// Creates the error of a statement that SQLite rejects.
+    pub(crate) fn invalid(message: String, hint: Option<String>) -> Self {
+        Self::Invalid { message, token: None, nearest: None, hint, tables: String::new() }
     }
 
     /// Creates the error of a statement that computes with redacted fields.
@@ -111,7 +113,12 @@ pub(crate) fn quote_identifier(name: &str) -> String {
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
         && !RESERVED.split(' ').any(|word| word.eq_ignore_ascii_case(name));
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain { name.to_owned() } else { quoted_name(name) }
+}
+
+/// Quotes a name for SQL.
+pub(crate) fn quoted_name(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Returns the name of a column as a statement may write it: `status.phase` needs no quotes.

@@ -8,7 +8,7 @@ use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table::VirtualTable;
-use crate::table_rows::{FoundRows, RowSource, TableRows};
+use crate::table_rows::{FoundTable, RowSource, full_columns};
 
 /// Source of the columns of these tables.
 pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);
@@ -21,14 +21,14 @@ const COLUMNS: [(&str, ValueKinds); 4] = [
 ];
 
 impl RowSource for FieldsSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let mut rows = Vec::new();
         for table in &self.0 {
             let columns = table.open(deadline)?;
             rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
         }
-        let columns = FoundRows::<()>::columns(&COLUMNS, rows.len());
-        Some(Arc::new(FoundRows { text: Slice::new(String::new()), rows, columns, cell }))
+        let columns = full_columns(&COLUMNS, rows.len());
+        Some(FoundTable::of_rows(&Slice::new(String::new()), columns, rows, cell))
     }
 }
 

@@ -8,7 +8,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_text::column_form::{DateOrder, code_number, plain_number, read_time};
-use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
@@ -24,15 +23,6 @@ pub(crate) struct ColumnIndex {
     rows: Vec<(u32, u32)>,
     /// Number of distinct hashes.
     distinct_count: usize,
-}
-
-/// The rows that may have a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum IndexLookup {
-    /// Rows in order.
-    Rows(Vec<u32>),
-    /// The index cannot decide: every row must be checked.
-    Unknown,
 }
 
 impl ColumnIndex {
@@ -58,24 +48,22 @@ impl ColumnIndex {
         Some(Self { comparison, rows, distinct_count })
     }
 
-    pub(crate) fn lookup(&self, value: ValueRef<'_>) -> IndexLookup {
+    /// Returns the rows that may have a value, in order; `None` if the index cannot decide.
+    pub(crate) fn lookup(&self, value: ValueRef<'_>) -> Option<Vec<u32>> {
         let hashes = match value {
-            ValueRef::Null => return IndexLookup::Rows(Vec::new()),
+            ValueRef::Null => return Some(Vec::new()),
             ValueRef::Integer(n) => [number_hash(n as f64); 2],
             // SQLite compares a number with a text by its text, which has fewer digits.
             ValueRef::Real(n) => [number_hash(n), number_hash(format!("{n:.14e}").parse().unwrap_or(n))],
-            ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => [text_hash(text, self.comparison); 2],
-                Err(_) => return IndexLookup::Unknown,
-            },
-            ValueRef::Blob(_) => return IndexLookup::Unknown,
+            ValueRef::Text(_) => [text_hash(value.as_str().ok()?, self.comparison); 2],
+            ValueRef::Blob(_) => return None,
         };
         let mut rows: Vec<u32> = self.rows_of(hashes[0]).collect();
         if hashes[0] != hashes[1] {
             rows.extend(self.rows_of(hashes[1]));
             rows.sort_unstable();
         }
-        IndexLookup::Rows(rows)
+        Some(rows)
     }
 
     /// Returns the rows whose key has a hash.
@@ -211,39 +199,23 @@ pub(crate) fn sorted_rows<'a>(
     comparison: Comparison,
     value: impl Fn(usize) -> Cell<'a>,
 ) -> Vec<u32> {
-    let mut keyed: Vec<(SortKey<'a>, u32)> =
-        (0..count).map(|at| (SortKey::new(value(at), comparison), at as u32)).collect();
-    keyed.sort_by(|(a, at), (b, bt)| {
-        let order = a.compare(b, comparison);
+    let time = |cell: &Cell<'a>| match (cell, comparison) {
+        (Cell::Text(text), Comparison::Time(order)) => moment(text, order),
+        _ => None,
+    };
+    let keyed = (0..count).map(|at| {
+        let cell = value(at);
+        (time(&cell), cell, at as u32)
+    });
+    let mut keyed: Vec<(Moment, Cell<'a>, u32)> = keyed.collect();
+    keyed.sort_by(|(a_time, a, at), (b_time, b, bt)| {
+        let order = match (a_time, b_time) {
+            (Some(a), Some(b)) => a.cmp(b),
+            _ => compare_cells(a, b, comparison),
+        };
         if is_descending { order.reverse() } else { order }.then(at.cmp(bt))
     });
-    keyed.into_iter().map(|(_, row)| row).collect()
-}
-
-enum SortKey<'a> {
-    Value(Cell<'a>),
-    Time(Cell<'a>, Timestamp),
-}
-
-impl<'a> SortKey<'a> {
-    fn new(cell: Cell<'a>, comparison: Comparison) -> Self {
-        match (&cell, comparison) {
-            (Cell::Text(text), Comparison::Time(order)) => match read_time(text, order) {
-                Some(time) => Self::Time(cell, time),
-                None => Self::Value(cell),
-            },
-            _ => Self::Value(cell),
-        }
-    }
-
-    fn compare(&self, other: &Self, comparison: Comparison) -> Ordering {
-        match (self, other) {
-            (Self::Time(_, a), Self::Time(_, b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
-            (Self::Value(a) | Self::Time(a, _), Self::Value(b) | Self::Time(b, _)) => {
-                compare_cells(a, b, comparison)
-            }
-        }
-    }
+    keyed.into_iter().map(|(.., row)| row).collect()
 }
 
 /// Compares two values as SQLite sorts them: NULL, numbers, texts.
@@ -258,7 +230,11 @@ pub(crate) fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) 
         (Cell::Real(a), Cell::Real(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
         (Cell::Integer(a), Cell::Real(b)) => compare_numbers(*a, *b),
         (Cell::Real(a), Cell::Integer(b)) => compare_numbers(*b, *a).reverse(),
-        (Cell::Text(a), Cell::Text(b)) => compare_texts(a, b, comparison),
+        (Cell::Text(a), Cell::Text(b)) => match comparison {
+            Comparison::Binary => a.cmp(b),
+            Comparison::NoCase => a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase()),
+            Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
+        },
         _ => class(a).cmp(&class(b)),
     }
 }
@@ -268,18 +244,6 @@ fn compare_numbers(integer: i64, real: f64) -> Ordering {
     let by_float = (integer as f64).partial_cmp(&real).unwrap_or(Ordering::Equal);
     // Of equal floats, the float is an integer in range, or just beyond it.
     by_float.then_with(|| i128::from(integer).cmp(&(real as i128)))
-}
-
-/// Compares two texts of a column.
-fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
-    match comparison {
-        Comparison::Binary => a.cmp(b),
-        Comparison::NoCase => {
-            let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
-            lower(a).cmp(&lower(b))
-        }
-        Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
-    }
 }
 
 /// A time as seconds and nanoseconds; `None` for another text.

@@ -122,24 +122,16 @@ pub fn query_joined(
     };
     let catalogue = catalogue::build(snapshot, view, &tables.paths, joined).map_err(QueryError::from)?;
     if let Some(name) = names.into_iter().find(|name| catalogue.has_own_table(name)) {
-        return Err(QueryError::Invalid {
-            message: format!("with cannot name a result {name}: the main result has a table of that name"),
-            token: None,
-            nearest: None,
-            hint: Some("choose another name, such as b, and read b.items".to_owned()),
-            tables: String::new(),
-        });
+        let message = format!("with cannot name a result {name}: the main result has a table of that name");
+        let hint = "choose another name, such as b, and read b.items".to_owned();
+        return Err(QueryError::invalid(message, Some(hint)));
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
     let result = engine::run_query(&catalogue, &renamed, question.sql, limits);
     catalogue::settle(snapshot, joined);
-    let mut result = result.or_else(query_result::without_columns);
-    if let Err(QueryError::Invalid { message, nearest, .. }) = &mut result
-        && let Some(name) = outline::missing_name(message, "no such table: ")
-        && let Some(lists) = catalogue::nested_lists(snapshot, view, name)
-    {
-        *nearest = Some(format!("items('{lists}')"));
+    // A star stands for no column: a list without records has none.
+    if matches!(&result, Err(QueryError::Invalid { message, .. }) if message == "no tables specified") {
+        return Ok(QueryResult { json: "[]".to_owned(), ..QueryResult::default() });
     }
-    let result = result?;
-    Ok(query_result::leave_out(result, question.sql))
+    Ok(query_result::leave_out(result?, question.sql))
 }

@@ -46,9 +46,9 @@ const MAX_WAIT_FACTOR: u32 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
     /// The deadline was reached, or the query was cancelled.
-    Time,
+    Time = 1,
     /// It allocated too much memory.
-    Memory,
+    Memory = 2,
 }
 
 /// Deadline and stop reason of one query, checked wherever work is done for it.
@@ -98,12 +98,8 @@ impl QueryDeadline {
     }
 
     pub(crate) fn stop(&self, why: StopReason) {
-        let code = match why {
-            StopReason::Time => 1,
-            StopReason::Memory => 2,
-        };
         // The first reason is kept.
-        let _ = self.stop_code.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.stop_code.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {

@@ -30,14 +30,6 @@ pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str>
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Returns the name at which a message of SQLite finds fault: one that does not exist, or a keyword; empty if there is none.
-fn faulty_name(message: &str) -> &str {
-    let missing =
-        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin));
-    let keyword = || message.strip_prefix("near \"")?.split('"').next();
-    missing.or_else(keyword).unwrap_or_default()
-}
-
 /// Returns the tables of a result with their columns and their types, unless they are texts, the nearest to the faulty name of a
 /// message first: `items(state, id integer, 12 more columns); leaves(path, key, value, type)`. `nearest`: the table or column
 /// that is suggested instead.
@@ -50,7 +42,11 @@ pub(crate) fn outline_tables(
     let deadline = QueryDeadline::new(&QueryLimits::default());
     // The last table lists the columns of the others.
     let Some((_, tables)) = catalogue.tables.split_last() else { return String::new() };
-    let faulty = faulty_name(message);
+    // The name at which SQLite finds fault does not exist, or is a keyword.
+    let missing =
+        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin));
+    let keyword = || message.strip_prefix("near \"")?.split('"').next();
+    let faulty = missing.or_else(keyword).unwrap_or_default();
     let faulty = faulty.rsplit('.').next().unwrap_or(faulty).to_lowercase();
     let words: Vec<&str> = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let is_meant = |table: &VirtualTable| {
@@ -121,6 +117,16 @@ fn add_lists(json: &str, list: Span, (name, depth): (&str, usize), lists: &mut V
     deeper.for_each(|(name, value)| add_lists(json, *value, (name, depth - 1), lists));
 }
 
+/// Returns the columns of a table that are listed, the most informative first.
+pub(crate) fn listed_columns(table: &OpenTable) -> Vec<&ColumnDef> {
+    let ranked = &table.found.ranked_columns;
+    let rank = |column: &ColumnDef| ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX);
+    let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
+    let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
+    columns.sort_by_cached_key(|column| (column.is_hidden, rank(column)));
+    columns
+}
+
 /// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column. `words`: those of the
 /// statement, in which other names may be missing, too.
 fn outline_table(
@@ -135,18 +141,19 @@ fn outline_table(
     if table.len() == 0 {
         return (0, format!("{text}, which is empty"));
     }
-    let ranked = table.rows().ranked_columns();
-    let rank = |column: &ColumnDef| {
-        (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))
-    };
-    let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
-    let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
+    let mut columns = listed_columns(&table);
     let nearest = closest_name(faulty, columns.iter().map(|column| column.name.as_str()));
     let distance = |column: &ColumnDef| {
         if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, faulty) }
     };
-    let is_named = |column: &ColumnDef| words.iter().any(|word| is_within(&column.name, word));
-    columns.sort_by_cached_key(|column| (distance(column), !is_named(column), rank(column)));
+    // A word of the statement is a part of the name, or the other way round.
+    let is_named = |column: &ColumnDef| {
+        let last = column.name.rsplit('.').next().unwrap_or_default().to_lowercase();
+        let mut long =
+            words.iter().filter(|word| word.len() > 2 && last.len() > 2).map(|word| word.to_lowercase());
+        long.any(|word| last.contains(&word) || word.contains(&last))
+    };
+    columns.sort_by_cached_key(|column| (distance(column), !is_named(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
         if at > 0 && text.len() > max {
@@ -163,18 +170,11 @@ fn outline_table(
             let _ = write!(text, " {kinds}");
         }
     }
-    if let unlisted @ 1.. = table.rows().unlisted_field_count() {
+    if let unlisted @ 1.. = table.found.unlisted_field_count {
         let _ = write!(text, ", {} in item ->> '$.name'", counted(unlisted, "more field"));
     }
     text.push(')');
     (columns.first().map_or(usize::MAX, |column| distance(column)), text)
-}
-
-/// Returns true for a word of a statement that is a part of the name of a column, or the other way round.
-fn is_within(column: &str, word: &str) -> bool {
-    let last = column.rsplit('.').next().unwrap_or(column).to_lowercase();
-    let word = word.to_lowercase();
-    word.len() > 2 && last.len() > 2 && (last.contains(&word) || word.contains(&last))
 }
 
 /// Returns how far a column is from a faulty name, in steps: the same, a part of it, a word in common, or none.

@@ -14,8 +14,7 @@ use crate::cell::Cell;
 use crate::column::{
     BOOLEAN_TYPE, JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRITTEN_TYPE_PREFIX,
 };
-use crate::dialect::select_columns;
-use crate::error::QueryError;
+use crate::dialect::{normalized, select_columns};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::spellings::Spelling;
 use crate::usage::StatementUsage;
@@ -62,31 +61,17 @@ pub struct EmptyReason {
     pub hints: Vec<String>,
 }
 
-impl QueryResult {
-    /// Adds columns from whose rounded numbers it was computed.
-    pub(crate) fn with_rounded(mut self, columns: Vec<String>) -> Self {
-        let new = |column: &String| !self.rounded_columns.contains(column);
-        let columns: Vec<String> = columns.into_iter().filter(new).collect();
-        self.rounded_columns.extend(columns);
-        self
-    }
-}
-
 /// A result that is being written.
 pub(crate) struct ResultWriter<'c> {
     catalogue: &'c Catalogue,
     usage: &'c StatementUsage,
     /// True if each row is one of the only table, the last that was read.
     is_scan: bool,
-    json: String,
-    row_count: usize,
-    is_truncated: bool,
     columns: Vec<ResultColumn>,
     /// True if a row is a single column with a record.
     is_bare_record: bool,
     rounded_columns: BTreeSet<usize>,
-    replacement_count: usize,
-    is_blank: bool,
+    result: QueryResult,
 }
 
 /// A column of the result.
@@ -126,16 +111,9 @@ impl<'c> ResultWriter<'c> {
         (usage, is_scan): (&'c StatementUsage, bool),
     ) -> Self {
         let given_names = select_columns(given_sql);
-        let given_names = if given_names.len() == statement.column_count()
-            && !given_names.iter().any(|name| name.ends_with('*'))
-        {
-            given_names
-        } else {
-            Vec::new()
-        };
-        let is_union = given_sql
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| word.eq_ignore_ascii_case("union"));
+        let are_names_of_all = given_names.len() == statement.column_count()
+            && !given_names.iter().any(|name| name.ends_with('*'));
+        let is_union = normalized(given_sql).contains(" union ");
         let mut names = UniqueNames::default();
         let mut bare = false;
         let columns = statement.columns().enumerate().map(|(at, column)| {
@@ -153,7 +131,8 @@ impl<'c> ResultWriter<'c> {
                 }
                 Some(_) => DeclaredType::Scalar,
             };
-            let given = given_names.get(at).filter(|_| !is_written(given_sql, column.name()));
+            let given = given_names.get(at).filter(|_| are_names_of_all);
+            let given = given.filter(|_| !is_written(given_sql, column.name()));
             let name = names.unique(given.copied().unwrap_or_else(|| column.name()));
             let mut key = String::from("\"");
             escape_into(&name, &mut key);
@@ -161,20 +140,14 @@ impl<'c> ResultWriter<'c> {
             ResultColumn { name, json_key: key, declared_type: declared }
         });
         let columns: Vec<ResultColumn> = columns.collect();
-        let bare = bare && columns.len() == 1;
-        Self {
-            catalogue,
-            usage,
-            is_scan,
+        let is_bare_record = bare && columns.len() == 1;
+        let result = QueryResult {
             json: String::from("["),
-            row_count: 0,
-            is_truncated: false,
-            columns,
-            is_bare_record: bare,
-            rounded_columns: BTreeSet::new(),
-            replacement_count: 0,
             is_blank: true,
-        }
+            selects_all_columns: is_bare_record,
+            ..QueryResult::default()
+        };
+        Self { catalogue, usage, is_scan, columns, is_bare_record, rounded_columns: BTreeSet::new(), result }
     }
 
     /// Writes a row; returns false if it exceeds the limits.
@@ -184,30 +157,31 @@ impl<'c> ResultWriter<'c> {
         limits: &QueryLimits,
         deadline: &QueryDeadline,
     ) -> rusqlite::Result<bool> {
-        let before = self.json.len();
-        if self.row_count > 0 {
-            self.json.push(',');
+        let mut json = std::mem::take(&mut self.result.json);
+        let before = json.len();
+        if self.result.row_count > 0 {
+            json.push(',');
         }
         let (mut rounded, mut replaced) = (Vec::new(), 0);
         if !self.is_bare_record {
-            self.json.push('{');
+            json.push('{');
         }
         for (at, column) in self.columns.iter().enumerate() {
             if at > 0 {
-                self.json.push(',');
+                json.push(',');
             }
             if !self.is_bare_record {
-                self.json.push_str(&column.json_key);
+                json.push_str(&column.json_key);
             }
             let value = row.get_ref(at)?;
             match self.written_json(value, column.declared_type, deadline) {
-                Some(json) => self.json.push_str(&json),
-                None => write_value(value, column.declared_type, &mut self.json),
+                Some(written) => json.push_str(&written),
+                None => write_value(value, column.declared_type, &mut json),
             }
-            if self.json.len() > limits.max_bytes {
+            if json.len() > limits.max_bytes {
                 break;
             }
-            self.is_blank &= matches!(value, ValueRef::Null | ValueRef::Integer(0));
+            self.result.is_blank &= matches!(value, ValueRef::Null | ValueRef::Integer(0));
             if let ValueRef::Real(n) = value {
                 let may_be_rounded = n.abs() >= TWO_TO_63 || n.fract() != 0.0;
                 if !n.is_finite() || column.declared_type == DeclaredType::Rounded && may_be_rounded {
@@ -219,17 +193,18 @@ impl<'c> ResultWriter<'c> {
             }
         }
         if !self.is_bare_record {
-            self.json.push('}');
+            json.push('}');
         }
-        let fits = self.row_count < limits.max_rows && self.json.len() <= limits.max_bytes;
+        let fits = self.result.row_count < limits.max_rows && json.len() <= limits.max_bytes;
         if fits {
-            self.row_count += 1;
+            self.result.row_count += 1;
             self.rounded_columns.extend(rounded);
-            self.replacement_count += replaced;
+            self.result.replacement_count += replaced;
         } else {
-            self.json.truncate(before);
-            self.is_truncated = true;
+            json.truncate(before);
+            self.result.is_truncated = true;
         }
+        self.result.json = json;
         Ok(fits)
     }
 
@@ -260,30 +235,16 @@ impl<'c> ResultWriter<'c> {
         }
     }
 
-    /// Returns true if the first row exceeded the limits.
-    pub(crate) fn is_too_wide(&self) -> bool {
-        self.is_truncated && self.row_count == 0
-    }
-
-    pub(crate) fn finish(mut self) -> QueryResult {
-        self.json.push(']');
-        let rounded =
-            self.rounded_columns.iter().filter_map(|at| Some(self.columns.get(*at)?.name.clone())).collect();
-        QueryResult {
-            json: self.json,
-            row_count: self.row_count,
-            is_truncated: self.is_truncated,
-            rounded_columns: rounded,
-            replacement_count: self.replacement_count,
-            is_blank: self.is_blank && self.row_count == 1,
-            empty_reason: None,
-            missing: None,
-            redacted_fields: Vec::new(),
-            type_hints: Vec::new(),
-            selects_all_columns: self.is_bare_record,
-            null_columns: Vec::new(),
-            reads_other_lists: false,
+    /// Returns the result; `None` if its first row exceeded the limits.
+    pub(crate) fn finish(mut self, limits: &QueryLimits) -> Option<QueryResult> {
+        if self.result.is_truncated && self.result.row_count == 0 && limits.max_rows > 0 {
+            return None;
         }
+        let rounded = self.rounded_columns.iter().filter_map(|at| self.columns.get(*at));
+        self.result.rounded_columns = rounded.map(|column| column.name.clone()).collect();
+        self.result.json.push(']');
+        self.result.is_blank &= self.result.row_count == 1;
+        Some(self.result)
     }
 }
 
@@ -330,16 +291,6 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
                 out.push('"');
             }
         }
-    }
-}
-
-/// Returns an answer without rows in place of the error for a star that stands for no column: a list without records has none.
-pub(crate) fn without_columns(error: QueryError) -> Result<QueryResult, QueryError> {
-    match &error {
-        QueryError::Invalid { message, .. } if message == "no tables specified" => {
-            Ok(QueryResult { json: "[]".to_owned(), ..QueryResult::default() })
-        }
-        _ => Err(error),
     }
 }
 

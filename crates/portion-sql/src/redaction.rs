@@ -3,60 +3,68 @@
 use portion_core::redact::REDACTED;
 
 use crate::cell::{Cell, ValueKinds};
-use crate::column::{ColumnDef, Redaction};
+use crate::column::Redaction;
 use crate::limits::QueryDeadline;
 use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
-use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
+use crate::table_rows::{ColumnSet, FoundTable, TableRows, should_stop_at};
 
-/// Returns the columns of rows, marked where values were redacted, given the dotted paths of redacted fields. Returns `None`
-/// if the deadline was reached.
+/// Marks the columns of a table where values were redacted, given the dotted paths of redacted fields. Returns `None` if the
+/// deadline was reached.
 pub(crate) fn mark_redacted(
-    rows: &dyn TableRows,
+    table: &mut FoundTable,
     fields: &[String],
     deadline: &QueryDeadline,
-) -> Option<Vec<ColumnDef>> {
-    let mut columns = rows.columns().to_vec();
+) -> Option<()> {
     if fields.is_empty() {
-        return Some(columns);
+        return Some(());
     }
-    for (at, column) in columns.iter_mut().enumerate() {
+    let rows = (&*table.rows, table.row_count);
+    // The path of a column begins at the record.
+    let is_end = |around: &str| around.is_empty() || around.ends_with('.');
+    // As in a line of a log.
+    let is_redacted_inside = |cell: Cell<'_>| matches!(cell, Cell::Text(text) if text.contains(REDACTED));
+    for (at, column) in table.columns.iter_mut().enumerate() {
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
-        } else if fields.iter().any(|field| path_ends_with(field, &column.name))
-            && RedactionSigns::scan(rows, at, deadline)?.is_field_redacted()
+        } else if fields.iter().any(|field| field.strip_suffix(&*column.name).is_some_and(is_end))
+            && is_redacted(rows, at, true, deadline)?
         {
             column.redaction = Redaction::Whole;
         } else if column.name == "value"
             && column.present_count > 0
-            && RedactionSigns::scan(rows, at, deadline)?.is_element_redacted()
+            && is_redacted(rows, at, false, deadline)?
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
-        } else if column.kinds.intersects(ValueKinds::TEXT) && has_placeholder_inside(rows, at, deadline)? {
+        } else if column.kinds.intersects(ValueKinds::TEXT)
+            && any_cell(rows, at, deadline, is_redacted_inside)?
+        {
             column.redaction = Redaction::Nested;
         }
     }
-    if let Some(column) = leaf_value_column(&mut columns) {
-        column.redaction = Redaction::ByName;
+    // The values of the table of leaves have their names beside them.
+    let is_of_leaves = table.columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
+    for column in table.columns.iter_mut().filter(|column| is_of_leaves && column.name == LEAF_VALUE) {
+        if column.redaction == Redaction::Unredacted {
+            column.redaction = Redaction::ByName;
+        }
     }
-    Some(columns)
+    Some(())
 }
 
-/// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.
-fn has_placeholder_inside(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<bool> {
-    any_cell(rows, column, deadline, |cell| matches!(cell, Cell::Text(text) if text.contains(REDACTED)))
-}
+/// The rows of a table, and their number.
+type Rows<'a> = (&'a dyn TableRows, usize);
 
 /// Returns true if a condition holds for a cell of a column, up to which the cells are read; `None` if the deadline was
 /// reached.
 fn any_cell(
-    rows: &dyn TableRows,
+    (rows, row_count): Rows<'_>,
     column: usize,
     deadline: &QueryDeadline,
     mut is_wanted: impl FnMut(Cell<'_>) -> bool,
 ) -> Option<bool> {
     let mut row = rows.new_row(ColumnSet::of(column));
-    for at in 0..rows.len() {
+    for at in 0..row_count {
         if should_stop_at(at, deadline) {
             return None;
         }
@@ -66,13 +74,6 @@ fn any_cell(
         }
     }
     Some(false)
-}
-
-/// Returns the column with the values of the table of leaves, if these are its columns, and not all values are redacted.
-fn leaf_value_column(columns: &mut [ColumnDef]) -> Option<&mut ColumnDef> {
-    let is_of_leaves = columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
-    let mut values = columns.iter_mut().filter(|column| column.name == LEAF_VALUE);
-    values.find(|column| is_of_leaves && column.redaction == Redaction::Unredacted)
 }
 
 /// Returns true if a column is a container with a redacted field.
@@ -87,42 +88,18 @@ fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool
         })
 }
 
-/// Returns true if the dotted path of a field may be that of a column, whose path begins at the record.
-fn path_ends_with(field: &str, column: &str) -> bool {
-    field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
-}
-
-/// Signs of redaction in the values of a column.
-struct RedactionSigns {
-    has_placeholder: bool,
-    lacks_values: bool,
-    has_values: bool,
-}
-
-impl RedactionSigns {
-    /// Reads a column up to the first placeholder; `None` if the deadline was reached.
-    fn scan(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
-        let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
-        signs.has_placeholder = any_cell(rows, column, deadline, |cell| {
-            match cell {
-                Cell::Text(text) if text == REDACTED => return true,
-                Cell::Null => signs.lacks_values = true,
-                Cell::Text(text) if text.is_empty() => {}
-                _ => signs.has_values = true,
-            }
-            false
-        })?;
-        Some(signs)
-    }
-
-    /// Returns true for a column with the name of a redacted field: values other than strings were removed, from all rows
-    /// or, where a name beside the value decides, from some.
-    fn is_field_redacted(&self) -> bool {
-        self.has_placeholder || self.lacks_values || !self.has_values
-    }
-
-    /// Returns true for elements of an array.
-    fn is_element_redacted(&self) -> bool {
-        self.has_placeholder || !self.has_values
-    }
+/// Returns true if the values of a column were redacted; `None` if the deadline was reached. Those other than strings of a field
+/// with a redacted name were removed, from all rows or, where a name beside the value decides, from some.
+fn is_redacted(rows: Rows<'_>, column: usize, is_field: bool, deadline: &QueryDeadline) -> Option<bool> {
+    let (mut lacks_values, mut has_values) = (false, false);
+    let has_placeholder = any_cell(rows, column, deadline, |cell| {
+        match cell {
+            Cell::Text(text) if text == REDACTED => return true,
+            Cell::Null => lacks_values = true,
+            Cell::Text(text) if text.is_empty() => {}
+            _ => has_values = true,
+        }
+        false
+    })?;
+    Some(has_placeholder || !has_values || is_field && lacks_values)
 }

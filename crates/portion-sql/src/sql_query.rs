@@ -8,6 +8,7 @@ use rusqlite::Statement;
 use rusqlite::types::Null;
 
 use crate::cell::Cell;
+use crate::error::QueryError;
 
 /// A query in SQL.
 #[derive(Clone, Copy, Debug)]
@@ -30,31 +31,29 @@ pub struct JoinedResult<'a> {
     pub view: &'a View,
 }
 
-/// An error in the parameters.
-pub(crate) struct ParamError {
-    pub(crate) message: String,
-    pub(crate) token: Option<String>,
-    pub(crate) nearest: Option<String>,
-}
-
 /// Binds every parameter of the statement.
-pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -> Result<(), ParamError> {
-    let wrong =
-        |message: String, token: &str| ParamError { message, token: Some(token.to_owned()), nearest: None };
+pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -> Result<(), QueryError> {
+    let wrong = |message: String, token: &str, nearest: Option<String>| QueryError::Invalid {
+        message,
+        token: Some(token.to_owned()),
+        nearest,
+        hint: None,
+        tables: String::new(),
+    };
     let mut used = vec![false; params.len()];
     for index in 1..=statement.parameter_count() {
         let Some(name) = statement.parameter_name(index).map(str::to_owned) else {
-            return Err(wrong("unnamed parameter: write it as :name".into(), "?"));
+            return Err(wrong("unnamed parameter: write it as :name".into(), "?", None));
         };
         let Some(at) = params.iter().position(|(given, _)| strip_sigil(given) == strip_sigil(&name)) else {
             let known: Vec<&str> = params.iter().map(|(given, _)| given.as_str()).collect();
             let nearest = closest_name(strip_sigil(&name), known.iter().copied());
-            return Err(ParamError { nearest, ..wrong(format!("no value was given for {name}"), &name) });
+            return Err(wrong(format!("no value was given for {name}"), &name, nearest));
         };
         let (given, json) = (&params[at].0, params[at].1.trim());
         used[at] = true;
         if !is_json(json) {
-            return Err(wrong(format!("the value of {given} is not JSON"), given));
+            return Err(wrong(format!("the value of {given} is not JSON"), given, None));
         }
         let bound = match Cell::from_json(json) {
             Cell::Null => statement.raw_bind_parameter(index, Null),
@@ -62,14 +61,12 @@ pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -
             Cell::Real(n) => statement.raw_bind_parameter(index, n),
             Cell::Text(text) => statement.raw_bind_parameter(index, &*text),
         };
-        bound.map_err(|error| wrong(format!("{given}: {error}"), given))?;
+        bound.map_err(|error| wrong(format!("{given}: {error}"), given, None))?;
     }
-    match used.iter().position(|used| !used) {
-        Some(at) => {
-            Err(wrong(format!("the statement has no :{}", strip_sigil(&params[at].0)), &params[at].0))
-        }
-        None => Ok(()),
-    }
+    let unused = params.iter().zip(&used).find(|(_, is_used)| !**is_used);
+    unused.map_or(Ok(()), |((given, _), _)| {
+        Err(wrong(format!("the statement has no :{}", strip_sigil(given)), given, None))
+    })
 }
 
 /// Returns the name of a parameter without its sigil.

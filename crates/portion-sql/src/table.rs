@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use portion_core::missing_codes::MissingCodes;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, Comparison, Redaction};
+use crate::column::{ColumnDef, Comparison};
 use crate::index::{ColumnIndex, NumberCodes, sorted_rows};
 use crate::limits::QueryDeadline;
 use crate::redaction;
 use crate::spellings::{Spelling, Spellings};
-use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{ColumnSet, FoundTable, RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::typed_column::{ColumnBuilder, TypedColumn};
 
 /// A table of a view.
@@ -46,20 +46,17 @@ impl VirtualTable {
         if let Some(opened) = self.opened.get() {
             return Some(Arc::clone(opened));
         }
-        let rows = self.source.open(deadline)?;
-        let columns = redaction::mark_redacted(&*rows, &self.redacted_fields, deadline)?;
-        let missing = self.missing.clone();
-        let opened = Arc::new(OpenTable { rows, columns, missing, kept: Mutex::default() });
+        let mut found = self.source.open(deadline)?;
+        redaction::mark_redacted(&mut found, &self.redacted_fields, deadline)?;
+        let opened = Arc::new(OpenTable { found, missing: self.missing.clone(), kept: Mutex::default() });
         Some(Arc::clone(self.opened.get_or_init(|| opened)))
     }
 
     /// Returns the heap size of what is kept beside the rows.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.opened().map_or(0, |opened| opened.lock_kept().bytes + opened.rows.heap_bytes())
+        self.opened().map_or(0, |opened| opened.lock_kept().bytes + opened.found.heap_bytes)
     }
-}
 
-impl VirtualTable {
     /// Drops the decoded columns and the indexes.
     pub(crate) fn drop_columns(&self) {
         if let Some(opened) = self.opened() {
@@ -76,8 +73,7 @@ impl fmt::Debug for VirtualTable {
 
 /// A table whose rows and columns are known.
 pub(crate) struct OpenTable {
-    rows: Arc<dyn TableRows>,
-    columns: Vec<ColumnDef>,
+    pub(crate) found: FoundTable,
     missing: MissingCodes,
     kept: Mutex<Kept>,
 }
@@ -95,16 +91,16 @@ struct Kept {
 
 impl OpenTable {
     pub(crate) fn columns(&self) -> &[ColumnDef] {
-        &self.columns
+        &self.found.columns
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.found.row_count
     }
 
     /// Returns the rows as they are written.
     pub(crate) fn rows(&self) -> &dyn TableRows {
-        &*self.rows
+        &*self.found.rows
     }
 
     fn lock_kept(&self) -> std::sync::MutexGuard<'_, Kept> {
@@ -113,7 +109,7 @@ impl OpenTable {
 
     /// Returns a cell of the row that was read last, in its storage class, and true if its number stands for a missing value.
     pub(crate) fn cell<'a>(&self, cell: Cell<'a>, column: usize) -> (Cell<'a>, bool) {
-        let Some(def) = self.columns.get(column) else { return (Cell::Null, false) };
+        let Some(def) = self.columns().get(column) else { return (Cell::Null, false) };
         let cell = def.typed(cell);
         let number = match cell {
             _ if self.missing.is_empty() => return (cell, false),
@@ -126,7 +122,7 @@ impl OpenTable {
 
     /// Returns true if the values of a column are kept once they were decoded.
     pub(crate) fn is_kept(&self, column: usize) -> bool {
-        self.columns.get(column).is_some_and(|def| !def.is_computed && !def.is_record)
+        self.columns().get(column).is_some_and(|def| !def.is_computed && !def.is_record)
     }
 
     /// Returns the decoded values of a column, if they are kept.
@@ -144,25 +140,23 @@ impl OpenTable {
             let kept = self.lock_kept();
             columns.iter().copied().filter(|column| !kept.columns.contains_key(column)).collect()
         };
-        let source = self.rows.source_text();
+        let source = &self.found.text;
         let mut builders: Vec<ColumnBuilder> =
             wanted.iter().map(|_| ColumnBuilder::new(source.clone(), self.len())).collect();
         if !wanted.is_empty() {
             let set = wanted.iter().fold(ColumnSet(0), |set, column| set.with(*column));
-            let mut row = self.rows.new_row(set);
+            let mut row = self.rows().new_row(set);
             for at in 0..self.len() {
                 if should_stop_at(at + 1, deadline) {
                     return None;
                 }
-                self.rows.read_row(at, &mut row);
+                self.rows().read_row(at, &mut row);
                 for (column, builder) in wanted.iter().zip(&mut builders) {
-                    let (cell, is_missing) = self.cell(self.rows.cell(&row, *column), *column);
+                    let (cell, is_missing) = self.cell(self.rows().cell(&row, *column), *column);
                     if !builder.push(&cell) {
                         return None;
                     }
-                    if is_missing {
-                        builder.mark_missing();
-                    }
+                    builder.has_missing |= is_missing;
                 }
             }
         }
@@ -181,13 +175,13 @@ impl OpenTable {
         column: usize,
         deadline: &QueryDeadline,
     ) -> impl Iterator<Item = Option<Cell<'static>>> {
-        let mut row = self.rows.new_row(ColumnSet::of(column));
+        let mut row = self.rows().new_row(ColumnSet::of(column));
         (0..self.len()).map(move |at| {
             if should_stop_at(at + 1, deadline) {
                 return None;
             }
-            self.rows.read_row(at, &mut row);
-            Some(self.cell(self.rows.cell(&row, column), column).0.into_owned())
+            self.rows().read_row(at, &mut row);
+            Some(self.cell(self.rows().cell(&row, column), column).0.into_owned())
         })
     }
 
@@ -231,7 +225,7 @@ impl OpenTable {
             |kept| &mut kept.orders,
             (column, is_descending),
             || {
-                let comparison = self.columns.get(column)?.comparison();
+                let comparison = self.columns().get(column)?.comparison();
                 let values = self.decode(&[column], deadline)?.pop()?;
                 let order = sorted_rows(self.len(), is_descending, comparison, |at| values.value(at));
                 let bytes = size_of_val(order.as_slice());
@@ -280,16 +274,16 @@ impl OpenTable {
         deadline: &QueryDeadline,
     ) -> Option<Spelling> {
         let Some(at) = row else { return self.spellings(column, deadline)?.get(number).cloned() };
-        let mut row = self.rows.new_row(ColumnSet::of(column));
-        self.rows.read_row(at, &mut row);
+        let mut row = self.rows().new_row(ColumnSet::of(column));
+        self.rows().read_row(at, &mut row);
         let (typed, written) = self.written(&row, column)?;
         Spelling::of(written).filter(|_| typed == *number)
     }
 
     /// Returns a cell of the row that was read last, in its storage class and as it is written.
     fn written<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Option<(Cell<'a>, Cell<'a>)> {
-        let typed = self.columns.get(column)?.typed(self.rows.cell(row, column));
-        Some((typed, self.rows.written_cell(row, column)))
+        let typed = self.columns().get(column)?.typed(self.rows().cell(row, column));
+        Some((typed, self.rows().written_cell(row, column)))
     }
 
     /// Returns how the numbers of a column are written, found on first use; `None` if the deadline was reached.
@@ -299,12 +293,12 @@ impl OpenTable {
             column,
             || {
                 let (mut spellings, mut row) =
-                    (Spellings::default(), self.rows.new_row(ColumnSet::of(column)));
+                    (Spellings::default(), self.rows().new_row(ColumnSet::of(column)));
                 for at in 0..self.len() {
                     if should_stop_at(at + 1, deadline) {
                         return None;
                     }
-                    self.rows.read_row(at, &mut row);
+                    self.rows().read_row(at, &mut row);
                     if let Some((typed, written)) = self.written(&row, column) {
                         spellings.insert(&typed, written);
                     }
@@ -322,10 +316,10 @@ impl OpenTable {
         max: usize,
         mut find: impl FnMut(Cell<'_>) -> Option<T>,
     ) -> Option<T> {
-        let mut row: RowBuffer = self.rows.new_row(ColumnSet::of(column));
+        let mut row: RowBuffer = self.rows().new_row(ColumnSet::of(column));
         (0..self.len().min(max)).find_map(|at| {
-            self.rows.read_row(at, &mut row);
-            find(self.cell(self.rows.cell(&row, column), column).0)
+            self.rows().read_row(at, &mut row);
+            find(self.cell(self.rows().cell(&row, column), column).0)
         })
     }
 
@@ -336,18 +330,13 @@ impl OpenTable {
         max: usize,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Option<String> {
-        let mut row = self.rows.new_row(ColumnSet::of(column));
+        let mut row = self.rows().new_row(ColumnSet::of(column));
         (0..self.len().min(max)).find_map(|at| {
-            self.rows.read_row(at, &mut row);
-            match self.rows.written_cell(&row, column) {
+            self.rows().read_row(at, &mut row);
+            match self.rows().written_cell(&row, column) {
                 Cell::Text(text) if is_wanted(&text) => Some(text.into_owned()),
                 _ => None,
             }
         })
-    }
-
-    /// Returns true if values of a column are hidden, so that it must not be sorted unseen.
-    pub(crate) fn is_redacted(&self, column: usize) -> bool {
-        self.columns.get(column).is_some_and(|def| def.redaction == Redaction::Whole)
     }
 }

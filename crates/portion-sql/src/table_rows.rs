@@ -1,7 +1,5 @@
 //! The interface between SQLite and all tables: rows of cells, read on demand.
 
-use std::sync::Arc;
-
 use portion_core::snapshot::Slice;
 use portion_json::span::Span;
 
@@ -11,12 +9,6 @@ use crate::limits::QueryDeadline;
 
 /// Rows that can be read in any order.
 pub(crate) trait TableRows: Send + Sync {
-    /// Returns the columns of each row.
-    fn columns(&self) -> &[ColumnDef];
-
-    /// Returns the number of rows.
-    fn len(&self) -> usize;
-
     /// Creates an empty row buffer for the wanted columns.
     fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
         RowBuffer { wanted_columns: wanted, ..RowBuffer::default() }
@@ -34,75 +26,80 @@ pub(crate) trait TableRows: Send + Sync {
     fn written_cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         self.cell(row, column)
     }
-
-    /// Returns the text of which most texts of cells are slices.
-    fn source_text(&self) -> Slice {
-        Slice::new(String::new())
-    }
-
-    /// Returns the heap size in bytes of what was found of the rows.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
-    /// Returns names of columns, the most informative first; others may follow.
-    fn ranked_columns(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the number of fields beyond the column limit.
-    fn unlisted_field_count(&self) -> usize {
-        0
-    }
-
-    /// Returns the number of rows with more values than columns.
-    fn overlong_row_count(&self) -> usize {
-        0
-    }
-
-    /// Returns the number of rows that may be none of the table, and the first of them; `None` without such rows.
-    fn odd_rows(&self) -> Option<(usize, String)> {
-        None
-    }
 }
 
-/// Rows that are kept as they were found, with a function for their cells.
-pub(crate) struct FoundRows<R> {
-    pub(crate) text: Slice,
-    pub(crate) rows: Vec<R>,
+/// A table whose rows were found, and what is known of them.
+pub(crate) struct FoundTable {
     pub(crate) columns: Vec<ColumnDef>,
-    /// Returns the cell of a row in a column. Takes the text, the row with its index, and the column.
-    pub(crate) cell: for<'a> fn(&'a str, (usize, &'a R), usize) -> Cell<'a>,
+    pub(crate) rows: Box<dyn TableRows>,
+    pub(crate) row_count: usize,
+    /// Text of which most texts of cells are slices.
+    pub(crate) text: Slice,
+    /// Heap size in bytes of what was found of the rows.
+    pub(crate) heap_bytes: usize,
+    /// Names of columns, the most informative first; others may follow.
+    pub(crate) ranked_columns: Vec<String>,
+    /// Number of fields beyond the column limit.
+    pub(crate) unlisted_field_count: usize,
+    /// Number of rows with more values than columns.
+    pub(crate) overlong_row_count: usize,
+    /// Number of rows that may be none of the table, and the first of them.
+    pub(crate) odd_rows: Option<(usize, String)>,
 }
 
-impl<R> FoundRows<R> {
-    /// Returns columns that have a value in every row.
-    pub(crate) fn columns(columns: &[(&str, ValueKinds)], rows: usize) -> Vec<ColumnDef> {
-        columns.iter().map(|(name, kinds)| ColumnDef::new(*name, *kinds, rows)).collect()
+impl FoundTable {
+    pub(crate) fn new(
+        text: &Slice,
+        columns: Vec<ColumnDef>,
+        row_count: usize,
+        rows: impl TableRows + 'static,
+    ) -> Self {
+        Self {
+            columns,
+            rows: Box::new(rows),
+            row_count,
+            text: text.clone(),
+            heap_bytes: 0,
+            ranked_columns: Vec::new(),
+            unlisted_field_count: 0,
+            overlong_row_count: 0,
+            odd_rows: None,
+        }
+    }
+
+    /// Creates a table of rows that are kept as they were found. `cell` returns a cell of a row: it takes the text, the row
+    /// with its index, and the column.
+    pub(crate) fn of_rows<R: Send + Sync + 'static>(
+        text: &Slice,
+        columns: Vec<ColumnDef>,
+        rows: Vec<R>,
+        cell: CellOf<R>,
+    ) -> Self {
+        let (count, heap_bytes) = (rows.len(), size_of_val(rows.as_slice()));
+        let rows = KeptRows { text: text.clone(), rows, cell };
+        Self { heap_bytes, ..Self::new(text, columns, count, rows) }
     }
 }
 
-impl<R: Send + Sync> TableRows for FoundRows<R> {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
+/// A function that returns a cell of a row.
+pub(crate) type CellOf<R> = for<'a> fn(&'a str, (usize, &'a R), usize) -> Cell<'a>;
 
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
+struct KeptRows<R> {
+    text: Slice,
+    rows: Vec<R>,
+    cell: CellOf<R>,
+}
 
-    fn source_text(&self) -> Slice {
-        self.text.clone()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice())
-    }
-
+impl<R: Send + Sync> TableRows for KeptRows<R> {
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         let found = self.rows.get(row.index);
         found.map_or(Cell::Null, |found| (self.cell)(&self.text, (row.index, found), column))
     }
+}
+
+/// Returns columns that have a value in every row.
+pub(crate) fn full_columns(columns: &[(&str, ValueKinds)], rows: usize) -> Vec<ColumnDef> {
+    columns.iter().map(|(name, kinds)| ColumnDef::new(*name, *kinds, rows)).collect()
 }
 
 /// The cells of a row, as far as they were located.
@@ -116,9 +113,9 @@ pub(crate) struct RowBuffer {
     pub(crate) owned_text: Vec<u8>,
     /// Columns that are wanted.
     pub(crate) wanted_columns: ColumnSet,
-    /// Tree nodes that are wanted for those columns, and their number.
-    pub(crate) wanted_nodes: Vec<bool>,
-    pub(crate) wanted_node_count: usize,
+    /// Columns of fields that are wanted, and their number.
+    pub(crate) wanted_fields: Vec<bool>,
+    pub(crate) wanted_field_count: usize,
 }
 
 /// A set of columns as SQLite passes it: one bit each, the last one for all from the 64th.
@@ -150,7 +147,7 @@ impl ColumnSet {
 /// Source of the rows of a table. Opened on first use.
 pub(crate) trait RowSource: Send + Sync {
     /// Prepares the rows; `None` if the deadline was reached.
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>>;
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable>;
 }
 
 /// Rows that are read for a hint.

@@ -59,7 +59,7 @@ pub(crate) struct ColumnBuilder {
     values: Vec<Value>,
     heap: String,
     source: Slice,
-    has_missing: bool,
+    pub(crate) has_missing: bool,
 }
 
 impl ColumnBuilder {
@@ -82,10 +82,6 @@ impl ColumnBuilder {
         };
         self.values.push(value);
         true
-    }
-
-    pub(crate) fn mark_missing(&mut self) {
-        self.has_missing = true;
     }
 
     /// Returns the place of a text: in the source if it is a slice of that, else in the heap.

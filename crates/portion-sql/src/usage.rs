@@ -25,11 +25,12 @@ pub(crate) struct StatementUsage {
     pub(crate) unread: UnreadTexts,
     pub(crate) unread_dates: UnreadTexts,
     /// Orders of the numeric dates in columns of the tables, one bit each.
-    date_orders: AtomicU8,
-    met_missing: AtomicBool,
+    pub(crate) date_orders: AtomicU8,
+    /// True if a number was met that stands for a missing value.
+    pub(crate) met_missing: AtomicBool,
     /// Cursors that were opened, and the row of which a value was read last, from 1.
-    cursor_count: AtomicUsize,
-    row: AtomicUsize,
+    pub(crate) cursor_count: AtomicUsize,
+    pub(crate) row: AtomicUsize,
     /// Advice for a text that was compared with a number.
     mismatch: OnceLock<String>,
 }
@@ -42,11 +43,6 @@ impl StatementUsage {
         }
     }
 
-    /// Records the order of the numeric dates in a column.
-    pub(crate) fn record_date_order(&self, order: DateOrder) {
-        self.date_orders.fetch_or(order as u8, Ordering::Relaxed);
-    }
-
     /// Returns the order of numeric dates, if it is the same in all columns.
     pub(crate) fn date_order(&self) -> DateOrder {
         match self.date_orders.load(Ordering::Relaxed) {
@@ -54,16 +50,6 @@ impl StatementUsage {
             order if order == DateOrder::MonthFirst as u8 => DateOrder::MonthFirst,
             _ => DateOrder::Unknown,
         }
-    }
-
-    /// Records a cursor.
-    pub(crate) fn record_cursor(&self) {
-        self.cursor_count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Records the row of which a value was read.
-    pub(crate) fn record_row(&self, row: usize) {
-        self.row.store(row + 1, Ordering::Relaxed);
     }
 
     /// Returns the row of which a value was read last, if the statement has one cursor.
@@ -88,22 +74,11 @@ impl StatementUsage {
     pub(crate) fn mismatch(&self) -> Option<String> {
         self.mismatch.get().cloned()
     }
-
-    /// Returns true if a number was met that stands for a missing value.
-    pub(crate) fn has_met_missing(&self) -> bool {
-        self.met_missing.load(Ordering::Relaxed)
-    }
 }
 
-/// The texts that functions met and could not read, while a statement ran.
+/// The texts that functions met and could not read while a statement ran: their number, and the first.
 #[derive(Debug, Default)]
-pub(crate) struct UnreadTexts(Mutex<Unread>);
-
-#[derive(Debug, Default)]
-struct Unread {
-    count: usize,
-    example: Option<String>,
-}
+pub(crate) struct UnreadTexts(Mutex<(usize, Option<String>)>);
 
 impl UnreadTexts {
     /// Records a text. An empty one is no value.
@@ -112,15 +87,15 @@ impl UnreadTexts {
             return;
         }
         let mut unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        unread.count += 1;
-        unread.example.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
+        unread.0 += 1;
+        unread.1.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
     }
 
     /// Returns a hint with their number and the first one; `None` if there were none. `noun`: what they are not.
     pub(crate) fn hint(&self, noun: &str, consequence: &str) -> Option<String> {
         let unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let example = unread.example.as_deref()?.replace('\'', "''");
-        let texts = match unread.count {
+        let example = unread.1.as_deref()?.replace('\'', "''");
+        let texts = match unread.0 {
             1 => format!("1 text is no {noun}"),
             count => format!("{count} texts are no {noun}s"),
         };
@@ -133,8 +108,8 @@ impl UnreadTexts {
 pub(crate) struct ColumnUsage {
     referenced: Mutex<Referenced>,
     /// True if a redacted value was read, and true if two were compared.
-    was_read: AtomicBool,
-    was_compared: AtomicBool,
+    pub(crate) was_read: AtomicBool,
+    pub(crate) was_compared: AtomicBool,
 }
 
 /// What a statement names.
@@ -201,16 +176,6 @@ impl ColumnUsage {
             referenced.redacted.iter().any(|name| is_redacted_field(std::slice::from_ref(*field), name))
         };
         fields.iter().filter(is_read).cloned().collect()
-    }
-
-    /// Records that a redacted value was read.
-    pub(crate) fn mark_read(&self) {
-        self.was_read.store(true, Ordering::Relaxed);
-    }
-
-    /// Records that a redacted value was compared with another value.
-    pub(crate) fn mark_compared(&self) {
-        self.was_compared.store(true, Ordering::Relaxed);
     }
 
     /// Clears the records of an attempt to prepare the statement.

@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use portion_text::column_form::ColumnForm;
@@ -23,7 +24,8 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
-use crate::index::{IndexLookup, NumberCodes};
+use crate::functions::interrupted_error;
+use crate::index::NumberCodes;
 use crate::limits::QueryDeadline;
 use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::{ColumnSet, RowBuffer};
@@ -96,11 +98,13 @@ struct ReadState {
     is_current: bool,
 }
 
-/// A plan of SQLite as its number: the column that equals a value, with the comparison, or the column to sort by.
+/// A plan of SQLite as its number.
 #[derive(Clone, Copy)]
 enum Plan {
     Scan,
-    Equals(usize, Comparison),
+    /// The column that equals a value, and true for the comparison of the column rather than the plain one.
+    Equals(usize, bool),
+    /// The column to sort by, and true for the descending order.
     Order(usize, bool),
 }
 
@@ -121,12 +125,18 @@ unsafe impl VTab<'_> for TableHandle {
             let TableContext { number, table, deadline, usage } =
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let opened = table.open(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
+            let opened = table.open(deadline).ok_or_else(|| match deadline.stop_reason() {
+                Some(_) => interrupted_error(),
+                None => Error::ModuleError(format!(
+                    "{} cannot be read: its cells span too many columns and rows; use lines, or find",
+                    table.name
+                )),
+            })?;
             let name = String::from_utf8_lossy(name);
             let mut declared = Vec::with_capacity(opened.columns().len());
             for (at, column) in opened.columns().iter().enumerate() {
                 if let ColumnForm::Time(order) = column.form {
-                    usage.record_date_order(order);
+                    usage.date_orders.fetch_or(order as u8, Ordering::Relaxed);
                 }
                 if let Some(collation) = column.code_collation(&name, at) {
                     // SAFETY: the connection is open during this call, and a borrowed one does not close it.
@@ -160,7 +170,7 @@ unsafe impl VTab<'_> for TableHandle {
             let found = kept.map_or(rows.sqrt(), |index| index.rows_per_value()).max(1.0);
             info.set_estimated_rows(found as i64);
             info.set_estimated_cost(found * 10.0 + 10.0);
-            plan = Plan::Equals(column, comparison);
+            plan = Plan::Equals(column, comparison != Comparison::Binary);
         } else {
             info.set_estimated_rows(rows as i64);
             info.set_estimated_cost(rows * 10.0 + 10.0);
@@ -171,19 +181,20 @@ unsafe impl VTab<'_> for TableHandle {
                 && let (Some(order), None) = (orders.next(), orders.next())
                 && let Ok(column) = usize::try_from(order.column())
                 && self.table.is_kept(column)
-                && !self.table.is_redacted(column)
+                // Hidden values must not be sorted unseen.
+                && self.table.columns()[column].redaction != Redaction::Whole
             {
                 plan = Plan::Order(column, order.is_order_by_desc());
             }
             info.set_order_by_consumed(matches!(plan, Plan::Order(..)));
         }
-        info.set_idx_num(plan.number(self.table.columns()));
+        info.set_idx_num(plan.number());
         info.set_idx_str(&format!("{:x}", info.col_used()));
         Ok(true)
     }
 
     fn open(&mut self) -> Result<RowCursor> {
-        self.usage.record_cursor();
+        self.usage.cursor_count.fetch_add(1, Ordering::Relaxed);
         Ok(RowCursor {
             base: sqlite3_vtab_cursor::default(),
             table: Arc::clone(&self.table),
@@ -229,28 +240,20 @@ impl TableHandle {
 }
 
 impl Plan {
-    fn number(self, columns: &[ColumnDef]) -> c_int {
+    fn number(self) -> c_int {
         let code = match self {
             Self::Scan => 0,
-            Self::Equals(column, comparison) => {
-                let is_own = columns.get(column).is_some_and(|def| def.comparison() == comparison);
-                1 + 4 * column + usize::from(is_own)
-            }
+            Self::Equals(column, is_own) => 1 + 4 * column + usize::from(is_own),
             Self::Order(column, is_descending) => 3 + 4 * column + usize::from(is_descending),
         };
         c_int::try_from(code).unwrap_or(0)
     }
 
-    fn of_number(code: c_int, columns: &[ColumnDef]) -> Self {
-        let Some(code) = usize::try_from(code).ok().and_then(|code| code.checked_sub(1)) else {
-            return Self::Scan;
-        };
-        let column = code / 4;
-        match (code % 4, columns.get(column)) {
-            (0, Some(_)) => Self::Equals(column, Comparison::Binary),
-            (1, Some(def)) => Self::Equals(column, def.comparison()),
-            (kind, Some(_)) => Self::Order(column, kind == 3),
-            (_, None) => Self::Scan,
+    fn of_number(code: c_int) -> Self {
+        match usize::try_from(code).ok().and_then(|code| code.checked_sub(1)) {
+            None => Self::Scan,
+            Some(code) if code % 4 < 2 => Self::Equals(code / 4, code % 4 == 1),
+            Some(code) => Self::Order(code / 4, code % 4 == 3),
         }
     }
 }
@@ -281,13 +284,12 @@ unsafe impl VTabCursor for RowCursor {
                     .flatten()
                     .for_each(|column| self.usage.record_missing(column.has_missing));
             }
-            self.visited = match (Plan::of_number(plan, self.table.columns()), values.iter().next()) {
-                (Plan::Equals(column, comparison), Some(value)) => {
+            self.visited = match (Plan::of_number(plan), values.iter().next()) {
+                (Plan::Equals(column, is_own), Some(value)) => {
+                    let own = self.table.columns().get(column).filter(|_| is_own);
+                    let comparison = own.map_or(Comparison::Binary, ColumnDef::comparison);
                     let index = self.table.index(column, comparison, &self.deadline);
-                    match index.ok_or_else(interrupted_error)?.lookup(value) {
-                        IndexLookup::Rows(found) => Visited::Found(found),
-                        IndexLookup::Unknown => Visited::All,
-                    }
+                    index.ok_or_else(interrupted_error)?.lookup(value).map_or(Visited::All, Visited::Found)
                 }
                 (Plan::Order(column, is_descending), _) => {
                     let order = self.table.order(column, is_descending, &self.deadline);
@@ -321,10 +323,10 @@ unsafe impl VTabCursor for RowCursor {
             let column = usize::try_from(column).unwrap_or(usize::MAX);
             let Some(def) = self.table.columns().get(column) else { return context.set_result(Null) };
             if def.redaction == Redaction::Whole {
-                self.usage.columns.mark_read();
+                self.usage.columns.was_read.store(true, Ordering::Relaxed);
             }
             let at = self.row_index().unwrap_or(usize::MAX);
-            self.usage.record_row(at);
+            self.usage.row.store(at.saturating_add(1), Ordering::Relaxed);
             if let Some(Some(decoded)) = state.decoded.get(column) {
                 return set_cell(context, &decoded.value(at));
             }
@@ -382,20 +384,6 @@ fn set_cell(context: &mut Context, cell: &Cell<'_>) -> Result<()> {
         Cell::Real(n) => context.set_result(*n),
         Cell::Text(text) => context.set_result(&**text),
     }
-}
-
-/// Returns the error for a table that was not read: the query must stop, or cells of a document span too much of it.
-fn unread_error(table: &str, deadline: &QueryDeadline) -> Error {
-    if deadline.stop_reason().is_some() {
-        return interrupted_error();
-    }
-    let problem = "its cells span too many columns and rows; use lines, or find";
-    Error::ModuleError(format!("{table} cannot be read: {problem}"))
-}
-
-/// Returns the error that stops the statement.
-fn interrupted_error() -> Error {
-    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
 /// Runs a callback and converts a panic into an error of the statement.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use portion_core::snapshot::{IndexedText, Layout, List, Slice, Structure, joined_records, main_lists};
-use portion_json::containers::{Member, members};
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::containers::{Member, items, members};
+use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
 use super::last_step;
@@ -35,21 +35,67 @@ pub(super) fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
         for (place, member) in level.members.iter().enumerate() {
             let header = matches!(list.layout, Layout::Table { header, .. } if innermost && header == place);
             if place != level.list_member && !header {
-                let mut reader = JsonReader::resume(text, member.value.start as usize);
                 let name = unescape(member.key.slice(text));
-                match member.kind {
-                    JsonKind::Array => found.extend(read_array(&mut reader, name.clone(), name)),
-                    JsonKind::Object => match read_map(text, &reader, name.clone(), name.clone()) {
-                        Some(map) => found.push(map),
-                        None => collect_arrays(text, &mut reader, &name, MAX_DEPTH - 1, &mut found),
-                    },
-                    _ => {}
-                }
+                add_array(text, member.value, (name.clone(), name), MAX_DEPTH, &mut found);
             }
         }
     }
     found.retain(|array| array.first_kind == Some(JsonKind::Object));
     found
+}
+
+/// Collects the arrays, and the maps of similar objects, in an object; recursion is bounded by `depth`.
+pub(super) fn collect_arrays(
+    text: &Slice,
+    object: Span,
+    path: &str,
+    depth: usize,
+    found: &mut Vec<ArrayLocation>,
+) {
+    for member in members(text, object) {
+        if found.len() >= MAX_TABLES {
+            return;
+        }
+        let name = unescape(member.key.slice(text));
+        let path = path_to(path, &name);
+        add_array(text, member.value, (name, path), depth, found);
+    }
+}
+
+fn path_to(object: &str, name: &str) -> String {
+    if object.is_empty() { name.to_owned() } else { format!("{object}.{name}") }
+}
+
+/// Adds an array or a map of similar objects, or those in another object.
+fn add_array(
+    text: &Slice,
+    value: Span,
+    (name, path): (String, String),
+    depth: usize,
+    found: &mut Vec<ArrayLocation>,
+) {
+    match JsonKind::of_value(value.slice(text)) {
+        JsonKind::Array => {
+            let first_kind = items(text, value).next().map(|first| JsonKind::of_value(first.slice(text)));
+            found.push(ArrayLocation { name, path, span: value, first_kind, map_list: None });
+        }
+        JsonKind::Object if depth > 1 => match map_list(text, value) {
+            None => collect_arrays(text, value, &path, depth - 1, found),
+            map_list => {
+                let first_kind = Some(JsonKind::Object);
+                found.push(ArrayLocation { name, path, span: value, first_kind, map_list });
+            }
+        },
+        _ => {}
+    }
+}
+
+/// Returns the list of an object that is a map of similar objects.
+fn map_list(text: &Slice, object: Span) -> Option<(Slice, Arc<List>)> {
+    members(text, object).next().filter(|first| first.value.slice(text).starts_with('{'))?;
+    let subject = IndexedText::from_value(&text.subslice(object));
+    let Structure::List(list) = subject.structure else { return None };
+    (list.layout == Layout::Map && list.enclosing_objects.is_empty()).then_some((subject.text, list))
 }
 
 /// Names of lists in the objects that APIs put around them.
@@ -74,53 +120,21 @@ pub(super) fn empty_list(text: &Slice, span: Span, arrays: &[ArrayLocation]) -> 
     (only.first_kind.is_none() && is_list).then(|| only.clone())
 }
 
-/// Reads the array at the reader and moves past it.
-fn read_array(reader: &mut JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
-    let mut inside = reader.clone();
-    let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
-    let first = if some { inside.peek().ok() } else { None };
-    let span = reader.skip().ok()?;
-    Some(ArrayLocation { name, path, span, first_kind: first, map_list: None })
-}
-
-/// Reads the object at the reader if it is a map of similar objects.
-fn read_map(text: &Slice, reader: &JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
-    let mut inside = reader.clone();
-    inside.enter_object().ok()?;
-    inside.next_key().ok()??;
-    let first = inside.peek().ok().filter(|kind| *kind == JsonKind::Object)?;
-    let span = reader.clone().skip().ok()?;
-    let subject = IndexedText::from_value(&text.subslice(span));
-    let Structure::List(list) = subject.structure else { return None };
-    let map =
-        (list.layout == Layout::Map && list.enclosing_objects.is_empty()).then_some((subject.text, list))?;
-    Some(ArrayLocation { name, path, span, first_kind: Some(first), map_list: Some(map) })
-}
-
 /// Returns the members of an object, and theirs, that are objects of objects, however different: the `paths` of
 /// an `OpenAPI` document. Their members are rows.
 pub(super) fn maps_of_objects(text: &Slice, span: Span) -> Vec<ArrayLocation> {
     let mut found = Vec::new();
-    let mut open = vec![(JsonReader::resume(text, span.start as usize), String::new())];
-    while let Some((mut reader, path)) = open.pop() {
-        if reader.enter_object().is_err() {
-            continue;
-        }
-        while let Ok(Some(key)) = reader.next_key() {
-            let name = unescape(reader.text(key));
-            let inner = reader.clone();
-            let is_object = reader.peek() == Ok(JsonKind::Object);
-            let Ok(span) = reader.skip() else { break };
-            if !is_object || found.len() >= MAX_TABLES {
-                continue;
+    let mut open = vec![(span, String::new())];
+    while let Some((object, above)) = open.pop() {
+        for member in members(text, object).filter(|member| member.value.slice(text).starts_with('{')) {
+            let (name, span) = (unescape(member.key.slice(text)), member.value);
+            let path = path_to(&above, &name);
+            if above.is_empty() {
+                open.push((span, path.clone()));
             }
-            let full = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            if is_object_of_objects(inner.clone()) {
+            if found.len() < MAX_TABLES && is_object_of_objects(text, span) {
                 let first_kind = Some(JsonKind::Object);
-                found.push(ArrayLocation { name, path: full.clone(), span, first_kind, map_list: None });
-            }
-            if path.is_empty() {
-                open.push((inner, full));
+                found.push(ArrayLocation { name, path, span, first_kind, map_list: None });
             }
         }
     }
@@ -149,56 +163,11 @@ pub(super) fn joined_main(
     Some((last_step(&lists.pattern).filter(|name| name != "*"), records))
 }
 
-/// Returns true if the object at the reader has at least two members, all of them objects.
-pub(super) fn is_object_of_objects(mut reader: JsonReader<'_>) -> bool {
+/// Returns true if an object has at least two members, all of them objects.
+pub(super) fn is_object_of_objects(text: &str, object: Span) -> bool {
     let mut count = 0;
-    if reader.enter_object().is_err() {
-        return false;
-    }
-    while let Ok(Some(_)) = reader.next_key() {
-        if reader.peek() != Ok(JsonKind::Object) || reader.skip().is_err() {
-            return false;
-        }
+    members(text, object).all(|member| {
         count += 1;
-    }
-    count >= 2
-}
-
-/// Collects the arrays, and the maps of similar objects, in the object at the reader; recursion is
-/// bounded by `depth`.
-pub(super) fn collect_arrays(
-    text: &Slice,
-    reader: &mut JsonReader<'_>,
-    path: &str,
-    depth: usize,
-    found: &mut Vec<ArrayLocation>,
-) {
-    if reader.enter_object().is_err() {
-        return;
-    }
-    while let Ok(Some(key)) = reader.next_key() {
-        let Ok(kind) = reader.peek() else { return };
-        if !kind.is_container() || found.len() >= MAX_TABLES || (kind == JsonKind::Object && depth <= 1) {
-            if reader.skip().is_err() {
-                return;
-            }
-            continue;
-        }
-        let name = unescape(reader.text(key));
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let map_location =
-            (kind == JsonKind::Object).then(|| read_map(text, reader, name.clone(), path.clone())).flatten();
-        if let Some(map) = map_location {
-            found.push(map);
-            if reader.skip().is_err() {
-                return;
-            }
-        } else if kind == JsonKind::Object {
-            collect_arrays(text, reader, &path, depth - 1, found);
-        } else if let Some(array) = read_array(reader, name, path) {
-            found.push(array);
-        } else {
-            return;
-        }
-    }
+        member.value.slice(text).starts_with('{')
+    }) && count >= 2
 }

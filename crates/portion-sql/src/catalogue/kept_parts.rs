@@ -6,7 +6,7 @@ use portion_core::path::UnresolvedPath;
 use portion_core::snapshot::{Slice, Snapshot};
 use portion_core::view::View;
 
-use super::{CatalogueBuilder, CataloguePart};
+use super::{Catalogue, CatalogueBuilder};
 
 /// Maximum parts that are kept with a snapshot.
 const MAX_PARTS: usize = 8;
@@ -29,11 +29,8 @@ struct KeptPart {
 /// Paths and texts of a view. As long as the texts are held, no others are at their place.
 type Subjects = Vec<(String, Slice)>;
 
-fn are_same(a: &Subjects, b: &Subjects) -> bool {
-    let is_same = |(a, b): (&(String, Slice), &(String, Slice))| {
-        a.0 == b.0 && a.1.len() == b.1.len() && std::ptr::eq(a.1.as_ptr(), b.1.as_ptr())
-    };
-    a.len() == b.len() && a.iter().zip(b).all(is_same)
+fn place((path, text): &(String, Slice)) -> (&str, *const u8, usize) {
+    (path, text.as_ptr(), text.len())
 }
 
 /// Returns the tables of a view and at paths in it, each built once. `prefix`: the name of another result.
@@ -42,7 +39,7 @@ pub(super) fn part(
     view: &View,
     prefix: Option<&str>,
     paths: &[&str],
-) -> Result<CataloguePart, UnresolvedPath> {
+) -> Result<Catalogue, UnresolvedPath> {
     let build = || CatalogueBuilder::of_view(snapshot, view, prefix);
     // What is computed from a snapshot with gaps may be computed again.
     if snapshot.is_partial() {
@@ -52,7 +49,9 @@ pub(super) fn part(
         view.subjects(snapshot).into_iter().map(|(path, subject)| (path, subject.text.clone())).collect();
     let kept = snapshot.derived().get_or_default::<KeptParts>();
     let mut parts = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_wanted = |part: &KeptPart| part.prefix.as_deref() == prefix && are_same(&part.subjects, &subjects);
+    let is_wanted = |part: &KeptPart| {
+        part.prefix.as_deref() == prefix && part.subjects.iter().map(place).eq(subjects.iter().map(place))
+    };
     let found = parts.iter().position(is_wanted).map(|at| parts.remove(at));
     let found = found.filter(|part| part.builder.path_count() + paths.len() <= MAX_PATHS);
     let mut part =

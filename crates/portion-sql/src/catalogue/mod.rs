@@ -14,7 +14,7 @@ use portion_core::snapshot::{
     text_in_member,
 };
 use portion_core::view::View;
-use portion_json::path::{escape_step, unescape_step};
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
@@ -62,16 +62,13 @@ pub(crate) struct Catalogue {
 const MAX_DOCUMENT_TABLES: usize = 90;
 
 impl Catalogue {
-    fn add_part(&mut self, part: &CataloguePart, snapshot: &Snapshot) {
-        if self.tables.is_empty() {
-            self.blocks.clone_from(&part.blocks);
-            self.lists.clone_from(&part.lists);
-        }
-        self.unlisted_table_count += part.unlisted_table_count;
-        self.tables.extend(part.tables.iter().cloned());
-        self.aliases.extend(part.aliases.iter().cloned());
-        self.missing.push(part.missing.clone());
-        self.redacted_fields = self.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
+    /// Adds the tables of another result.
+    fn extend(&mut self, other: Self) {
+        self.unlisted_table_count += other.unlisted_table_count;
+        self.tables.extend(other.tables);
+        self.aliases.extend(other.aliases);
+        self.missing.extend(other.missing);
+        self.redacted_fields = self.redacted_fields.iter().chain(&*other.redacted_fields).cloned().collect();
     }
 
     /// Returns the table of a name or an alias.
@@ -88,22 +85,6 @@ impl Catalogue {
         let mut named = self.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name));
         is_table || named.any(|(_, table)| !is_other(table))
     }
-
-    /// Returns the name of the table of all columns.
-    pub(crate) fn fields_name(&self) -> &str {
-        self.tables.last().map_or("fields", |table| &table.name)
-    }
-}
-
-/// The tables of one result in a catalogue.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CataloguePart {
-    tables: Vec<Arc<VirtualTable>>,
-    aliases: Vec<(String, Arc<VirtualTable>)>,
-    missing: MissingCodes,
-    unlisted_table_count: usize,
-    blocks: Vec<String>,
-    lists: Vec<String>,
 }
 
 /// Builds the catalogue of a view, with the tables at `paths` and those of other results.
@@ -116,21 +97,18 @@ pub(crate) fn build(
     paths: &[PathTable],
     joined: &[JoinedResult<'_>],
 ) -> Result<Catalogue, UnresolvedPath> {
-    let mut catalogue = Catalogue::default();
     let paths_of = |result: Option<&str>| {
         let of_result = paths.iter().filter(move |table| table.result.as_deref() == result);
         of_result.map(|table| table.path.as_str()).collect::<Vec<_>>()
     };
-    catalogue.add_part(&kept_parts::part(snapshot, view, None, &paths_of(None))?, snapshot);
+    let mut catalogue = kept_parts::part(snapshot, view, None, &paths_of(None))?;
     for other in joined {
         let part =
             kept_parts::part(other.snapshot, other.view, Some(other.name), &paths_of(Some(other.name)))?;
-        catalogue.add_part(&part, other.snapshot);
-        if let Some(main) = part.tables.first()
-            && catalogue.table(other.name).is_none()
-        {
-            catalogue.aliases.push((other.name.to_owned(), Arc::clone(main)));
-        }
+        let main = part.tables.first().cloned();
+        catalogue.extend(part);
+        let alias = main.filter(|_| catalogue.table(other.name).is_none());
+        catalogue.aliases.extend(alias.map(|main| (other.name.to_owned(), main)));
     }
     // A text has no items but its entries, or its lines.
     if catalogue.table("items").is_none() {
@@ -143,14 +121,6 @@ pub(crate) fn build(
     let fields = VirtualTable::new(name.to_owned(), source, Arc::default(), MissingCodes::default());
     catalogue.tables.push(Arc::new(fields));
     Ok(catalogue)
-}
-
-/// Returns the pattern of the lists with a name that are inside other lists of a view.
-pub(crate) fn nested_lists(snapshot: &Snapshot, view: &View, name: &str) -> Option<String> {
-    let pattern = format!("*/{}", escape_step(name));
-    let subjects = view.subjects(snapshot);
-    let mut main = subjects.iter().filter(|(_, subject)| subject.is_json());
-    main.find_map(|(_, main)| joined_records(&main.text, main.span(), &pattern)).map(|_| pattern)
 }
 
 /// Counts what a statement left with the snapshots that it read.
@@ -172,11 +142,9 @@ fn subjects<'a>(snapshot: &'a Snapshot, view: &'a View) -> Vec<(String, &'a Inde
 #[derive(Default)]
 struct CatalogueBuilder {
     names: UniqueNames,
-    catalogue: CataloguePart,
+    catalogue: Catalogue,
     /// JSON documents of the view whose tables are added.
     leaf_documents: Vec<LeafDocument>,
-    /// Redacted fields of the snapshot.
-    redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
     prefix: Option<String>,
     /// The main table of each block, by its address.
@@ -192,8 +160,8 @@ impl CatalogueBuilder {
         for reserved in ["json_each", "json_tree"] {
             builder.names.unique(reserved);
         }
-        builder.redacted = snapshot.redacted().into();
-        builder.catalogue.missing = snapshot.missing_codes().clone();
+        builder.catalogue.redacted_fields = snapshot.redacted().into();
+        builder.catalogue.missing = vec![snapshot.missing_codes().clone()];
         builder.add_view(snapshot, view);
         builder.own_counts = (builder.catalogue.tables.len(), builder.catalogue.aliases.len());
         builder
@@ -205,7 +173,7 @@ impl CatalogueBuilder {
         snapshot: &Snapshot,
         view: &View,
         paths: &[&str],
-    ) -> Result<CataloguePart, UnresolvedPath> {
+    ) -> Result<Catalogue, UnresolvedPath> {
         paths.iter().try_for_each(|path| self.add_path(snapshot, view, path))?;
         let names: Vec<String> = paths.iter().map(|path| self.full_name(path)).collect();
         let (tables, aliases) = self.own_counts;
@@ -297,7 +265,10 @@ impl CatalogueBuilder {
         }
         let subjects = in_order.iter().map(|(_, subject)| *subject);
         self.add_texts(subjects.zip(parts), has_blocks);
-        self.add_leaves();
+        if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
+            let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
+            self.add_table(name, source);
+        }
     }
 
     /// Adds the tables of all texts, in the order of the result. The lines of JSON are a text if they are no `blocks`.
@@ -338,15 +309,12 @@ impl CatalogueBuilder {
             return Ok(());
         }
         // The main list is `items` with its own layout.
-        if let Some((_, IndexedText { structure: Structure::List(list), .. })) = found.first()
-            && list.pointer.trim_matches('/') == path.trim_start_matches('$').trim_matches(['/', '.'])
-            && let Some(items) = self.catalogue.tables.first().filter(|table| is_items(&table.name)).cloned()
-        {
-            let name = self.unique_name(path);
-            self.catalogue.aliases.push((name, items));
-            return Ok(());
-        }
-        if let Some((_, table)) = self.block_tables.iter().find(|(address, _)| address == path).cloned() {
+        let is_main = matches!(&main.structure, Structure::List(list)
+            if list.pointer.trim_matches('/') == path.trim_start_matches('$').trim_matches(['/', '.']));
+        let items = self.catalogue.tables.first();
+        let items = items.filter(|table| is_main && table.name.rsplit('.').next() == Some("items"));
+        let block = || self.block_tables.iter().find(|(address, _)| address == path);
+        if let Some(table) = items.or_else(|| block().map(|(_, table)| table)).cloned() {
             let name = self.unique_name(path);
             self.catalogue.aliases.push((name, table));
             return Ok(());
@@ -379,7 +347,7 @@ impl CatalogueBuilder {
         }
         let kind = match value.as_bytes().first() {
             Some(b'[') => RowKind::Array,
-            Some(b'{') if is_object_of_objects(reader()) => RowKind::Map,
+            Some(b'{') if is_object_of_objects(&text, span) => RowKind::Map,
             Some(b'{') if holds_records(&text, span) => {
                 if let Some(joined) = joined_records(&text, span, "") {
                     self.add_table(path, ValueSource::joined(joined));
@@ -461,15 +429,17 @@ impl CatalogueBuilder {
     /// Adds the arrays of an object, or the object as one row if it has none.
     fn add_object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
-        collect_arrays(text, &mut JsonReader::resume(text, span.start as usize), "", MAX_DEPTH, &mut arrays);
+        collect_arrays(text, span, "", MAX_DEPTH, &mut arrays);
         let records = |array: &&ArrayLocation| array.first_kind == Some(JsonKind::Object);
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
-        let of_columns = largest_columns(text, span);
+        let bytes = |arrays: &ColumnArrays| arrays.columns.iter().map(|column| column.value.len()).sum();
+        let of_columns: usize =
+            column_arrays(text, span).iter().map(|(_, arrays)| bytes(arrays)).max().unwrap_or_default();
         let largest = largest.filter(|at| of_records[*at].span.len() >= of_columns);
         let maps = maps_of_objects(text, span);
-        if let Some(table) = main_table(text, span) {
+        let main = if let Some(table) = main_table(text, span) {
             let name = last_step(&table.pointer);
             of_records.retain(|array| !table.rows.schemas.contains(&array.span));
             let tables = tables_alike(text, span, &table);
@@ -478,23 +448,25 @@ impl CatalogueBuilder {
                 Some(joined) => self.add_table("items", ValueSource::joined(joined)),
                 None => self.add_table("items", NamedRowsSource::new(text, table)),
             };
-            self.add_alias(name, items);
-            of_records.iter().for_each(|array| self.add_array(text, array));
+            Some((name, items))
         } else if let Some((name, records)) = joined_main(text, span, &of_records) {
-            let items = self.add_table("items", ValueSource::joined(records));
-            self.add_alias(name, items);
-            of_records.iter().for_each(|array| self.add_array(text, array));
+            Some((name, self.add_table("items", ValueSource::joined(records))))
         } else if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
             let items = self.add_array_table("items", text, &main);
             self.name_lists(&main.name, main.span, &of_records);
-            self.add_alias(Some(main.name), items);
+            Some((Some(main.name), items))
+        } else {
+            None
+        };
+        if let Some((name, items)) = main {
+            self.add_alias(name, items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else if let Some(empty) = empty_list(text, span, &arrays) {
             let items = self.add_array_table("items", text, &empty);
             self.add_alias(Some(empty.name), items);
         } else {
-            let name = if self.add_column_arrays(text, span, None) { "record" } else { "items" };
+            let name = if self.add_column_arrays(text, span) { "record" } else { "items" };
             let items = self.add_table(name, ValueSource { text: text.clone(), span, kind: RowKind::Object });
             self.add_alias(last_step(path), items);
             let some = arrays.iter().filter(|array| array.first_kind.is_some());
@@ -512,20 +484,15 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Adds the objects of columns in an object, other than the one at `main`, which is `items`. Without that, the largest
-    /// is. Returns true if there are some.
-    fn add_column_arrays(&mut self, text: &Slice, span: Span, main: Option<&str>) -> bool {
-        let Ok(object) = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize)) else {
-            return false;
-        };
-        let mut found = ColumnArrays::find_in(text, "", &object);
+    /// Adds the objects of columns in an object; the largest is `items`. Returns true if there are some.
+    fn add_column_arrays(&mut self, text: &Slice, span: Span) -> bool {
+        let mut found = column_arrays(text, span);
         found.sort_by_key(|(_, arrays)| std::cmp::Reverse(arrays.row_count * arrays.columns.len()));
-        found.retain(|(pointer, _)| main != Some(pointer));
         let is_any = !found.is_empty();
         for (at, (pointer, arrays)) in found.into_iter().enumerate() {
             let name = last_step(&pointer);
             let source = ColumnArraysSource { text: text.clone(), arrays };
-            if at == 0 && main.is_none() {
+            if at == 0 {
                 let items = self.add_table("items", source);
                 self.add_alias(name, items);
             } else if let Some(name) = name {
@@ -561,14 +528,6 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Adds the table of all leaves of the view.
-    fn add_leaves(&mut self) {
-        if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
-            let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
-            self.add_table(name, source);
-        }
-    }
-
     /// Remembers the list in `items`, and others of at least a quarter of its size.
     fn name_lists(&mut self, main: &str, span: Span, others: &[ArrayLocation]) {
         let is_large =
@@ -600,8 +559,8 @@ impl CatalogueBuilder {
         let table = Arc::new(VirtualTable::new(
             name,
             source,
-            Arc::clone(&self.redacted),
-            self.catalogue.missing.clone(),
+            Arc::clone(&self.catalogue.redacted_fields),
+            self.catalogue.missing.first().cloned().unwrap_or_default(),
         ));
         self.catalogue.tables.push(Arc::clone(&table));
         table
@@ -617,11 +576,6 @@ impl CatalogueBuilder {
     }
 }
 
-/// Returns true for the name of the main list, after the name of a result or not.
-fn is_items(name: &str) -> bool {
-    name.rsplit('.').next() == Some("items")
-}
-
 /// Returns a table name that SQLite accepts.
 fn table_name(name: &str) -> String {
     // Reserved prefix: <https://www.sqlite.org/fileformat2.html#internal_schema_objects>
@@ -634,10 +588,8 @@ fn last_step(pointer: &str) -> Option<String> {
     let name = unescape_step(last);
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
 }
-/// Returns the bytes of the largest table of columns in an object.
-fn largest_columns(text: &Slice, span: Span) -> usize {
+/// Returns the objects of columns in an object, with their pointers.
+fn column_arrays(text: &Slice, span: Span) -> Vec<(String, ColumnArrays)> {
     let object = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize));
-    let found = object.map(|object| ColumnArrays::find_in(text, "", &object)).unwrap_or_default();
-    let bytes = |arrays: &ColumnArrays| arrays.columns.iter().map(|column| column.value.len()).sum();
-    found.iter().map(|(_, arrays)| bytes(arrays)).max().unwrap_or_default()
+    object.map(|object| ColumnArrays::find_in(text, "", &object)).unwrap_or_default()
 }

@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use sqlparser::ast::{
-    CastKind, DataType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Interval, OrderByExpr, OrderBySort, Value,
+    CastKind, DataType, DuplicateTreatment, Expr, Function, FunctionArgumentClause, FunctionArguments,
+    Interval, OrderByExpr, OrderBySort, Value,
 };
 
-use super::{arguments, is_number, literal, quoted_text, raw};
+use super::{arguments, arguments_mut, is_call_of, is_number, is_one_of, literal, quoted_text, raw};
 
 /// Functions under other names.
 const RENAMED: &[(&str, &str)] = &[
@@ -17,6 +17,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("nvl isnull", "coalesce"),
     ("mid", "substr"),
     ("chr", "char"),
+    ("ascii", "unicode"),
     ("to_json parse_json", "json"),
     ("array_agg list group_array json_agg jsonb_agg json_arrayagg", "json_group_array"),
     ("json_objectagg json_object_agg", "json_group_object"),
@@ -51,16 +52,12 @@ const WITH_UNITS: &str = "date_trunc datetrunc timestamp_trunc datetime_trunc da
 const UNITS: &str = "year years quarter quarters month months week weeks isoweek day days hour hours minute minutes second \
     seconds yy yyyy qq mm mon wk ww dd hh mi ss dow doy dayofyear epoch decade century millisecond";
 
-fn is_of(names: &str, name: &str) -> bool {
-    names.split_ascii_whitespace().any(|known| known == name)
-}
-
 /// Returns what to write instead of a call; `None` if it stays.
 pub(super) fn rewritten(call: &Function) -> Option<Expr> {
     let name = call.name.to_string().to_ascii_lowercase();
     let arguments = arguments(call);
     if let Some((_, current)) =
-        CURRENT.iter().find(|(names, _)| is_of(names, &name)).filter(|_| arguments.is_empty())
+        CURRENT.iter().find(|(names, _)| is_one_of(names, &name)).filter(|_| arguments.is_empty())
     {
         return Some(raw(*current));
     }
@@ -83,6 +80,12 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
         }
         ("convert" | "try_convert", [a, b, ..]) => {
             convert(b, &a.to_string()).or_else(|| convert(a, &b.to_string()))
+        }
+        ("monthname", [time]) => Some(raw(format!("date_format({time}, '%M')"))),
+        ("dayname", [time]) => Some(raw(format!("date_format({time}, '%W')"))),
+        // Anchored, because the first match of `a|ab` in `ab` is not the longest.
+        ("regexp_full_match", [text, pattern]) => {
+            Some(raw(format!(r"regexp('\A(?:' || {pattern} || ')\z', {text})")))
         }
         ("safe_divide", [a, b]) => Some(raw(format!("(1.0 * ({a}) / nullif(({b}), 0))"))),
         ("date_part" | "datepart", [part, time]) => {
@@ -117,16 +120,8 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
 /// Returns true for a call that SQLite reads as another: `format('{} of {}', a, b)`, `format(day, 'yyyy-MM')`,
 /// `strftime(day, '%Y')`, `strftime('%B', day)`.
 pub(super) fn is_misread_call(call: &Function) -> bool {
-    let arguments = arguments(call);
-    match (call.name.to_string().to_ascii_lowercase().as_str(), &arguments[..]) {
-        ("format", [value, _]) if literal(value).is_none() => true,
-        ("format" | "printf", [format, ..]) => braces_format(format).is_some(),
-        ("round", [_, digits]) => negative_power(digits).is_some(),
-        ("strftime", [first, second]) => {
-            has_format_last(call) || [first, second].iter().any(|of| literal(of).is_some_and(has_names))
-        }
-        _ => false,
-    }
+    is_call_of(call, "format printf round strftime")
+        && rewritten(call).is_some_and(|other| !other.to_string().eq_ignore_ascii_case(&call.to_string()))
 }
 
 /// Returns the power of ten of negative digits, to which SQLite does not round: 100 for -2.
@@ -180,40 +175,34 @@ pub(super) fn extract(part: &str, time: &Expr) -> Expr {
 
 /// Returns a call with another name, and with units and intervals as texts.
 fn renamed(name: &str, call: &Function) -> Option<Expr> {
-    let takes_units = is_of(WITH_UNITS, name);
-    let other = RENAMED.iter().find(|(names, _)| is_of(names, name)).map(|(_, other)| *other);
+    let takes_units = is_one_of(WITH_UNITS, name);
+    let other = RENAMED.iter().find(|(names, _)| is_one_of(names, name)).map(|(_, other)| *other);
     let mut changed = call.clone();
     let mut is_changed = other.is_some();
     if let Some(other) = other {
         changed.name = sqlparser::ast::Ident::new(other).into();
     }
-    if let FunctionArguments::List(list) = &mut changed.args {
-        // Of several words, one may be the name of a column: `DATE_TRUNC(day, MONTH)`.
-        let is_upper = |argument: &FunctionArg| {
-            let text = argument.to_string();
-            is_of(UNITS, &text.to_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_uppercase())
-        };
-        let has_upper = list.args.iter().any(is_upper);
-        for argument in &mut list.args {
-            let is_column = has_upper && !is_upper(argument);
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
-            let text = match &*expr {
-                Expr::Interval(interval) => Some(raw(interval_text(interval))),
-                Expr::Identifier(word)
-                    if takes_units
-                        && !is_column
-                        && word.quote_style.is_none()
-                        && is_of(UNITS, &word.value.to_ascii_lowercase()) =>
-                {
-                    Some(Expr::value(Value::SingleQuotedString(word.value.clone())))
-                }
-                _ => None,
-            };
-            if let Some(text) = text {
-                *expr = text;
-                is_changed = true;
+    // Of several words, one may be the name of a column: `DATE_TRUNC(day, MONTH)`.
+    let is_upper = |argument: &Expr| {
+        let text = argument.to_string();
+        is_one_of(UNITS, &text) && text.bytes().all(|b| b.is_ascii_uppercase())
+    };
+    let has_upper = arguments(call).into_iter().any(is_upper);
+    for expr in arguments_mut(&mut changed) {
+        let text = match &*expr {
+            Expr::Interval(interval) => raw(interval_text(interval)),
+            Expr::Identifier(word)
+                if takes_units
+                    && (!has_upper || is_upper(expr))
+                    && word.quote_style.is_none()
+                    && is_one_of(UNITS, &word.value) =>
+            {
+                Expr::value(Value::SingleQuotedString(word.value.clone()))
             }
-        }
+            _ => continue,
+        };
+        *expr = text;
+        is_changed = true;
     }
     is_changed.then_some(Expr::Function(changed))
 }
@@ -253,11 +242,10 @@ fn order_text(order: &[OrderByExpr]) -> String {
 
 /// Rewrites aggregates that join texts: `GROUP_CONCAT(x ORDER BY y SEPARATOR ', ')`, `string_agg(DISTINCT x, ', ')`, `listagg`.
 fn joined_texts(name: &str, call: &Function, arguments: &[&Expr]) -> Option<String> {
-    let (value, separator) = match (name, arguments) {
-        ("group_concat" | "string_agg" | "listagg", [value]) => (value, None),
-        ("group_concat" | "string_agg" | "listagg", [value, separator]) => {
-            (value, Some(separator.to_string()))
-        }
+    let (value, separator) = match arguments {
+        _ if !is_one_of("group_concat string_agg listagg", name) => return None,
+        [value] => (value, None),
+        [value, separator] => (value, Some(separator.to_string())),
         _ => return None,
     };
     let FunctionArguments::List(list) = &call.args else { return None };
@@ -269,18 +257,16 @@ fn joined_texts(name: &str, call: &Function, arguments: &[&Expr]) -> Option<Stri
             _ => return None,
         }
     }
-    let separator = given.or(separator);
-    let after = after(call);
-    // Aggregates with DISTINCT take one argument in SQLite.
-    Some(match (is_distinct(call), separator) {
-        (true, Some(separator)) => {
-            format!(
-                "nullif(array_to_string(json_group_array(DISTINCT {value}{order}){after}, {separator}), '')"
-            )
+    let (after, separator) = (after(call), given.or(separator));
+    let distinct = if is_distinct(call) { "DISTINCT " } else { "" };
+    Some(match separator {
+        // Aggregates with DISTINCT take one argument in SQLite.
+        Some(separator) if is_distinct(call) => {
+            let values = format!("json_group_array(DISTINCT {value}{order}){after}");
+            format!("nullif(array_to_string({values}, {separator}), '')")
         }
-        (true, None) => format!("group_concat(DISTINCT {value}{order}){after}"),
-        (false, Some(separator)) => format!("group_concat({value}, {separator}{order}){after}"),
-        (false, None) => format!("group_concat({value}{order}){after}"),
+        Some(separator) => format!("group_concat({value}, {separator}{order}){after}"),
+        None => format!("group_concat({distinct}{value}{order}){after}"),
     })
 }
 
@@ -315,26 +301,16 @@ const JSONS: &str = "json jsonb variant object array";
 const MISREAD: &str = "date timestamp timestamptz datetime datetime2 timestamp_ntz timestamp_tz bool boolean string uuid \
     json jsonb bpchar name citext";
 
-/// The conversion to a type.
-enum Conversion {
-    Function(&'static str),
-    /// A number with so many digits after the point.
-    Rounded(String),
-    /// A text of at most so many characters.
-    Text(Option<String>),
-    Json,
-}
-
 /// Returns true if SQLite accepts a cast to a type and reads it as one to a number.
 pub(super) fn is_misread(data_type: &DataType) -> bool {
     // SQLite ignores the digits of `DECIMAL(10, 2)`.
     let has_scale = data_type.to_string().contains(',');
-    has_scale || MISREAD.split_ascii_whitespace().any(|name| name == first_word(data_type))
+    has_scale || is_one_of(MISREAD, &first_word(data_type))
 }
 
 /// Returns true for a type of texts.
 pub(super) fn is_text(data_type: &DataType) -> bool {
-    TEXTS.split_ascii_whitespace().any(|name| name == first_word(data_type))
+    is_one_of(TEXTS, &first_word(data_type))
 }
 
 /// Returns true for a type of dates and times.
@@ -358,46 +334,38 @@ fn word_of(written: &str) -> String {
     written.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default().to_owned()
 }
 
-fn conversion(written: &str) -> Option<Conversion> {
-    let word = word_of(written);
-    let is_in = |names: &str| names.split_ascii_whitespace().any(|name| name == word);
-    let sizes = written.split_once('(').and_then(|(_, rest)| Some(rest.split_once(')')?.0.replace(' ', "")));
-    if let Some((_, function)) = FUNCTIONS.iter().find(|(names, _)| is_in(names)) {
-        let scale = sizes.and_then(|sizes| Some(sizes.split_once(',')?.1.to_owned()));
-        return Some(match scale.filter(|_| *function == "to_number") {
-            Some(scale) => Conversion::Rounded(scale),
-            None => Conversion::Function(function),
-        });
-    }
-    if is_in(TEXTS) {
-        return Some(Conversion::Text(sizes.filter(|sizes| sizes.bytes().all(|b| b.is_ascii_digit()))));
-    }
-    is_in(JSONS).then_some(Conversion::Json)
-}
-
 /// Returns what to write instead of a cast; `None` if SQLite means the same.
 pub(super) fn cast(kind: &CastKind, expr: &Expr, data_type: &DataType) -> Option<Expr> {
     // SQLite has these casts, and reads the digits at the beginning of a text.
     if matches!(kind, CastKind::Cast) && !is_misread(data_type) {
         return None;
     }
-    written_cast(expr, &data_type.to_string())
-}
-
-fn written_cast(expr: &Expr, data_type: &str) -> Option<Expr> {
-    Some(match conversion(data_type)? {
-        Conversion::Function(function) => raw(format!("{function}({expr})")),
-        Conversion::Rounded(digits) => raw(format!("round(to_real({expr}), {digits})")),
-        Conversion::Text(_) => raw(format!("CAST({expr} AS TEXT)")),
-        Conversion::Json => raw(format!("({expr})")),
-    })
+    converted(expr, &data_type.to_string(), false)
 }
 
 /// Returns what to write instead of `CONVERT(date, x)`; `None` if that is no type. Texts are cut to a length:
 /// `CONVERT(varchar(7), d, 120)` is the month.
 pub(super) fn convert(expr: &Expr, data_type: &str) -> Option<Expr> {
-    match conversion(data_type)? {
-        Conversion::Text(Some(length)) => Some(raw(format!("substr({expr}, 1, {length})"))),
-        _ => written_cast(expr, data_type),
+    converted(expr, data_type, true)
+}
+
+fn converted(expr: &Expr, data_type: &str, cuts_texts: bool) -> Option<Expr> {
+    let word = word_of(data_type);
+    let sizes =
+        data_type.split_once('(').and_then(|(_, rest)| Some(rest.split_once(')')?.0.replace(' ', "")));
+    if let Some((_, function)) = FUNCTIONS.iter().find(|(names, _)| is_one_of(names, &word)) {
+        let scale = sizes.as_deref().and_then(|sizes| sizes.split_once(','));
+        return Some(raw(match scale.filter(|_| *function == "to_number") {
+            Some((_, digits)) => format!("round(to_real({expr}), {digits})"),
+            None => format!("{function}({expr})"),
+        }));
     }
+    if is_one_of(TEXTS, &word) {
+        let length = sizes.filter(|sizes| cuts_texts && sizes.bytes().all(|b| b.is_ascii_digit()));
+        return Some(raw(match length {
+            Some(length) => format!("substr({expr}, 1, {length})"),
+            None => format!("CAST({expr} AS TEXT)"),
+        }));
+    }
+    is_one_of(JSONS, &word).then(|| raw(format!("({expr})")))
 }

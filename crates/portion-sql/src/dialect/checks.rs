@@ -8,12 +8,15 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, OrderBy, OrderByKind,
-    Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, InTarget, OrderBy, OrderByKind, Query, Select, SelectItem, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 
 use super::edits::as_given;
-use super::{Tree, column_name, is_comparison, literal, quoted_text, raw};
+use super::{
+    Tree, arguments, arguments_mut, column_name, is_call_of, is_comparison, is_one_of, literal, quoted_text,
+    raw,
+};
 
 /// Functions of numbers, and aggregates of them.
 const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \
@@ -68,7 +71,10 @@ impl Checks<'_> {
 
     /// Returns the call for a comparison of an expression with values, if its types are not known.
     fn call(&mut self, op: &str, comparison: &Expr, expr: &Expr, values: &[&Expr]) -> Option<Expr> {
-        let is_word = |side: &&Expr| literal(side).is_some_and(|text| !may_be_number(text));
+        // Neither a text that a number may be written as, nor a boolean.
+        let is_name =
+            |text: &str| !text.contains(|c: char| c.is_ascii_digit()) && !is_one_of("true false", text);
+        let is_word = |side: &&Expr| literal(side).is_some_and(is_name);
         let is_order = op.starts_with(['<', '>']) && op != "<>" || op == "BETWEEN";
         let all = || std::iter::once(expr).chain(values.iter().copied());
         let is_plain = all().any(|side| self.is_typed(side, is_order))
@@ -87,13 +93,7 @@ impl Checks<'_> {
 
     /// Writes a call around an expression whose order matters.
     fn check_order(&mut self, expr: &mut Expr) {
-        let is_known = match &*expr {
-            Expr::Function(call) => {
-                let name = call.name.to_string().to_ascii_lowercase();
-                ORDERED.split(' ').any(|known| known == name)
-            }
-            _ => false,
-        };
+        let is_known = matches!(&*expr, Expr::Function(call) if is_call_of(call, ORDERED));
         if is_known || self.is_typed(expr, true) || is_numeric(expr) || literal(expr).is_some() {
             return;
         }
@@ -102,18 +102,10 @@ impl Checks<'_> {
     }
 }
 
-/// Returns true for a text that a number may be written as, or a boolean.
-fn may_be_number(text: &str) -> bool {
-    text.contains(|c: char| c.is_ascii_digit()) || ["true", "false"].contains(&&*text.to_lowercase())
-}
-
 /// Returns true for an expression that is a number by its form.
 pub(super) fn is_numeric(expr: &Expr) -> bool {
     match expr {
-        Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            NUMBERS.split(' ').any(|known| known == name)
-        }
+        Expr::Function(call) => is_call_of(call, NUMBERS),
         Expr::BinaryOp { op, .. } => matches!(
             op,
             BinaryOperator::Plus
@@ -158,11 +150,10 @@ impl VisitorMut for Checks<'_> {
             *expr = call;
         }
         if let Expr::Function(call) = expr
-            && ["min", "max"].contains(&&*call.name.to_string().to_ascii_lowercase())
-            && let FunctionArguments::List(list) = &mut call.args
-            && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_mut_slice()
+            && is_call_of(call, "min max")
+            && arguments(call).len() == 1
         {
-            self.check_order(value);
+            arguments_mut(call).for_each(|value| self.check_order(value));
         }
         ControlFlow::Continue(())
     }

@@ -2,10 +2,11 @@
 
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, LimitClause, OffsetRows, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, Top, TopQuantity, UnaryOperator, Value,
+    SetExpr, TableFactor, Top, TopQuantity, Value,
 };
 
-use super::{column_name, for_each_expr, parse};
+use super::{column_name, for_each_expr, is_call_of, is_one_of, parse, raw};
+use crate::error::quoted_name;
 
 /// Functions that make a column of SELECT an aggregate.
 const AGGREGATES: &str = "count sum avg min max total group_concat string_agg json_group_array json_group_object \
@@ -14,7 +15,7 @@ const AGGREGATES: &str = "count sum avg min max total group_concat string_agg js
     logical_or max_by median min_by mode most_common percentile percentile_cont percentile_disc product quantile \
     quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev stdevp var_pop var_samp variance";
 
-/// Rewrites the clauses of a SELECT that stay in it.
+/// Writes the columns of `GROUP BY ALL`.
 pub(super) fn rewrite_select(select: &mut Select) {
     if let GroupByExpr::All(_) = &select.group_by {
         let plain = select.projection.iter().enumerate().filter(|(_, item)| !has_aggregate(item));
@@ -27,14 +28,13 @@ fn has_aggregate(item: &SelectItem) -> bool {
     let mut found = false;
     for_each_expr(item, |expr| {
         if let Expr::Function(call) = expr {
-            let name = call.name.to_string().to_ascii_lowercase();
-            found |= call.over.is_none() && AGGREGATES.split_ascii_whitespace().any(|known| known == name);
+            found |= call.over.is_none() && is_call_of(call, AGGREGATES);
         }
         // A call that was rewritten is a text.
         if let Some(text) = column_name(expr).filter(|text| text.contains('(')) {
             let name =
                 text.trim_start_matches("nullif(array_to_string(").split('(').next().unwrap_or_default();
-            found |= AGGREGATES.split_ascii_whitespace().any(|known| known == name.to_ascii_lowercase());
+            found |= is_one_of(AGGREGATES, name);
         }
     });
     found
@@ -48,7 +48,11 @@ pub(super) fn rewrite_query(query: &mut Query) {
     {
         set_limit(query, quantity);
     }
-    without_rows(query);
+    // The word of `OFFSET 5 ROWS` goes, and SQLite needs a limit before an offset.
+    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
+        offset.rows = OffsetRows::None;
+        limit.get_or_insert_with(|| raw("-1"));
+    }
     let SetExpr::Select(select) = &mut *query.body else { return };
     if let Some(Top { quantity: Some(quantity), .. }) =
         select.top.take_if(|top| !top.percent && !top.with_ties)
@@ -63,23 +67,15 @@ pub(super) fn rewrite_query(query: &mut Query) {
     if let Some(Distinct::On(columns)) = &select.distinct {
         let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
         let order = query.order_by.as_ref().map_or_else(String::new, |order| format!(" {order}"));
-        let first = format!("SELECT row_number() OVER (PARTITION BY {}{order}) = 1", columns.join(", "));
+        let first = format!("row_number() OVER (PARTITION BY {}{order}) = 1", columns.join(", "));
         select.distinct = None;
-        select.qualify = first_expr(&first);
-    }
-    if let Some(condition) = select.qualify.take() {
-        qualify(query, &condition);
-    }
-}
-
-/// Removes the word of `OFFSET 5 ROWS`, and adds the limit that SQLite needs before an offset.
-fn without_rows(query: &mut Query) {
-    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
-        offset.rows = OffsetRows::None;
-        limit.get_or_insert_with(|| Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+        qualify(query, &first, true);
+    } else if let Some(condition) = select.qualify.take() {
+        let mut has_window = false;
+        for_each_expr(&condition, |expr| {
+            has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
         });
+        qualify(query, &condition.to_string(), has_window);
     }
 }
 
@@ -94,7 +90,7 @@ fn set_limit(query: &mut Query, count: Expr) {
 }
 
 /// Puts the SELECT of a query into another one, of which the rows satisfy a condition over windows.
-fn qualify(query: &mut Query, condition: &Expr) {
+fn qualify(query: &mut Query, condition: &str, has_window: bool) {
     let SetExpr::Select(select) = &mut *query.body else { return };
     let mut names = Vec::new();
     for item in &mut select.projection {
@@ -102,11 +98,11 @@ fn qualify(query: &mut Query, condition: &Expr) {
             SelectItem::ExprWithAlias { alias, .. } => names.push(alias.to_string()),
             SelectItem::UnnamedExpr(expr) => {
                 if let Some(name) = column_name(expr).filter(|name| !name.contains('(')) {
-                    names.push(quoted(name.rsplit('.').next().unwrap_or(&name)));
+                    names.push(quoted_name(name.rsplit('.').next().unwrap_or(&name)));
                     continue;
                 }
                 let name = expr.to_string();
-                names.push(quoted(&name));
+                names.push(quoted_name(&name));
                 let alias = sqlparser::ast::Ident::with_quote('"', name);
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
             }
@@ -118,19 +114,17 @@ fn qualify(query: &mut Query, condition: &Expr) {
         Some(TableFactor::Table { name, .. }) => name.to_string(),
         _ => "qualified_rows".to_owned(),
     };
-    let mut has_window = false;
-    for_each_expr(condition, |expr| {
-        has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
-    });
-    let outer_condition = if has_window { "qualified".to_owned() } else { condition.to_string() };
+    let outer_condition = if has_window { "qualified" } else { condition };
     let mut inner = select.clone();
-    if has_window && let Some(condition) = first_item(&format!("SELECT {condition} AS qualified")) {
-        inner.projection.push(condition);
+    if has_window {
+        inner.projection.push(SelectItem::UnnamedExpr(raw(format!("{condition} AS qualified"))));
     }
     // Outside, only the columns of the result can be sorted by.
     let is_shown = |expr: &Expr| {
-        let last = column_name(expr).map(|name| quoted(name.rsplit('.').next().unwrap_or(&name)));
-        last.is_none_or(|last| names.iter().any(|name| *name == last || *name == "*" || quoted(name) == last))
+        let last = column_name(expr).map(|name| quoted_name(name.rsplit('.').next().unwrap_or(&name)));
+        last.is_none_or(|last| {
+            names.iter().any(|name| *name == last || *name == "*" || quoted_name(name) == last)
+        })
     };
     if let Some(OrderBy { kind: OrderByKind::Expressions(terms), .. }) = &mut query.order_by {
         terms.retain(|term| is_shown(&term.expr));
@@ -144,24 +138,6 @@ fn qualify(query: &mut Query, condition: &Expr) {
         return;
     };
     query.body = outer.body;
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-fn first_item(sql: &str) -> Option<SelectItem> {
-    match *parse(sql)?.body {
-        SetExpr::Select(select) => select.projection.into_iter().next(),
-        _ => None,
-    }
-}
-
-fn first_expr(sql: &str) -> Option<Expr> {
-    match first_item(sql)? {
-        SelectItem::UnnamedExpr(expr) => Some(expr),
-        _ => None,
-    }
 }
 
 fn number(n: usize) -> Expr {

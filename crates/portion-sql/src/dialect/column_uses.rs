@@ -9,8 +9,7 @@ use sqlparser::ast::{
     Visitor,
 };
 
-use super::scopes::is_call_of;
-use super::{Tree, arguments, calls, column_name, for_each_expr, is_number, literal};
+use super::{Tree, arguments, calls, column_name, for_each_expr, is_call_of, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +35,6 @@ pub(crate) enum ColumnUse {
     Condition,
     /// Read as a date by a function.
     Date,
-    /// Read as a point in time by a function of SQLite.
-    Instant,
 }
 
 /// Functions that add up numbers.
@@ -45,8 +42,7 @@ const SUMS: &str = "sum avg total abs stddev variance";
 /// Functions of numbers that return one of their arguments, or a number like it.
 const SAME: &str = "coalesce ifnull nvl nullif abs round";
 const EXTREMES: &str = "min max median";
-const INSTANTS: &str = "julianday unixepoch";
-const DATES: &str = "date datetime time year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
+const DATES: &str = "julianday unixepoch date datetime time year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
     last_day date_add date_sub dateadd";
 
 /// Returns the names of columns with their uses, in the order of the statement.
@@ -159,8 +155,7 @@ impl Visitor for Uses {
             }
             Expr::Function(call) => {
                 call.filter.iter().for_each(|filter| self.add_conditions(filter));
-                let name = call.name.to_string().to_ascii_lowercase();
-                let is_of = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+                let is_of = |names: &str| is_call_of(call, names);
                 // A modifier says how SQLite reads numbers.
                 let is_modified =
                     arguments(call).iter().any(|of| matches!(literal(of), Some("unixepoch" | "auto")));
@@ -169,8 +164,7 @@ impl Visitor for Uses {
                         0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
                         _ if is_modified => {}
-                        0 if is_of(INSTANTS) => self.add(argument, ColumnUse::Instant),
-                        1 if name == "strftime" => self.add(argument, ColumnUse::Date),
+                        1 if is_of("strftime") => self.add(argument, ColumnUse::Date),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
                         _ => {}
                     }
@@ -212,17 +206,6 @@ impl Visitor for Uses {
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
-                let mut inner = &**expr;
-                while let Expr::Nested(nested) = inner {
-                    inner = nested;
-                }
-                if let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = inner
-                    && literal(right).is_some()
-                {
-                    self.add(left, ColumnUse::Unlike);
-                }
-            }
             _ => {}
         }
         ControlFlow::Continue(())
@@ -232,19 +215,18 @@ impl Visitor for Uses {
 /// Returns the calls of JSON functions and operators in the expressions of a statement, and the first argument of each.
 pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
     let mut calls = Vec::new();
-    for_each_expr(&tree.0, |expr| match expr {
-        Expr::Function(call) => {
-            let name = call.name.to_string();
-            if let Some(argument) =
-                arguments(call).first().filter(|_| name.to_ascii_lowercase().starts_with("json"))
-            {
-                calls.push((format!("{name}({argument})"), argument.to_string()));
+    for_each_expr(&tree.0, |expr| {
+        calls.extend(match expr {
+            Expr::Function(call) if call.name.to_string().to_ascii_lowercase().starts_with("json") => {
+                arguments(call)
+                    .first()
+                    .map(|argument| (format!("{}({argument})", call.name), argument.to_string()))
             }
-        }
-        Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
-            calls.push((format!("{left} {op}"), left.to_string()));
-        }
-        _ => {}
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+                Some((format!("{left} {op}"), left.to_string()))
+            }
+            _ => None,
+        });
     });
     calls
 }

@@ -1,11 +1,10 @@
 //! Reads the conditions of a statement, to say why it found nothing.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
+    BinaryOperator, Expr, InTarget, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
 };
 
-use super::scopes::is_call_of;
-use super::{Tree, arguments, column_name, for_each_expr, is_comparison, literal, parse};
+use super::{Tree, arguments, column_name, for_each_expr, is_call_of, is_comparison, literal, parse, raw};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -16,7 +15,7 @@ pub(crate) struct WhereClause {
     with: String,
     from: String,
     /// The whole condition.
-    selection: String,
+    pub(crate) selection: String,
     pub(crate) conditions: Vec<Condition>,
 }
 
@@ -42,31 +41,24 @@ impl WhereClause {
     /// Reads the WHERE clause of the outermost SELECT, or of the only SELECT in it if it has none.
     pub(crate) fn parse(sql: &str) -> Option<Self> {
         let query = parse(sql)?;
-        let has_where = |select: &Select| select.selection.is_some();
-        let (with, select) = match (select_with(&query, has_where), query.with.as_ref()) {
-            (Some(select), with) => (with.map_or_else(String::new, |with| format!("{with} ")), select),
-            (None, Some(With { cte_tables, .. })) => match cte_tables.as_slice() {
-                [only] => (String::new(), select_with(&only.query, has_where)?),
+        let (with, select) = match select_with_condition(&query) {
+            Some(select) => (query.with.as_ref().map_or_else(String::new, |with| format!("{with} ")), select),
+            None => match &query.with.as_ref()?.cte_tables[..] {
+                [only] => (String::new(), select_with_condition(&only.query)?),
                 _ => return None,
             },
-            (None, None) => return None,
         };
         let selection = select.selection.as_ref()?;
-        let mut clause =
-            Self { with, from: from_text(select), selection: selection.to_string(), conditions: Vec::new() };
+        let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
+        let from = format!("FROM {}", tables.join(", "));
+        let mut clause = Self { with, from, selection: selection.to_string(), conditions: Vec::new() };
         split(selection, &mut clause.conditions);
         Some(clause)
     }
 
     /// Returns a statement that counts the rows that satisfy a condition.
-    pub(crate) fn count(&self, condition: &Condition) -> String {
-        format!("{}SELECT count(*) {} WHERE {}", self.with, self.from, condition.text)
-    }
-
-    /// Returns a statement that counts the rows that are found and have a text in a column.
-    pub(crate) fn count_texts(&self, column: &str) -> String {
-        let Self { with, from, selection, .. } = self;
-        format!("{with}SELECT count(*) {from} WHERE ({selection}) AND typeof({column}) = 'text'")
+    pub(crate) fn count(&self, condition: &str) -> String {
+        format!("{}SELECT count(*) {} WHERE {condition}", self.with, self.from)
     }
 
     /// Returns a statement for the least and the greatest value of a column.
@@ -80,24 +72,17 @@ impl WhereClause {
     }
 }
 
-/// Returns the outermost SELECT, or the only one in it, that satisfies a condition.
-fn select_with(query: &Query, is_wanted: fn(&Select) -> bool) -> Option<&Select> {
+/// Returns the outermost SELECT, or the only one in it, that has a condition.
+fn select_with_condition(query: &Query) -> Option<&Select> {
     let SetExpr::Select(select) = &*query.body else { return None };
-    if is_wanted(select) {
+    if select.selection.is_some() {
         return Some(select);
     }
-    match select.from.as_slice() {
-        [only] if only.joins.is_empty() => match &only.relation {
-            TableFactor::Derived { subquery, .. } => select_with(subquery, is_wanted),
-            _ => None,
-        },
+    let [only] = select.from.as_slice() else { return None };
+    match &only.relation {
+        TableFactor::Derived { subquery, .. } if only.joins.is_empty() => select_with_condition(subquery),
         _ => None,
     }
-}
-
-fn from_text(select: &Select) -> String {
-    let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
-    format!("FROM {}", tables.join(", "))
 }
 
 fn split(expr: &Expr, conditions: &mut Vec<Condition>) {
@@ -116,15 +101,11 @@ fn split(expr: &Expr, conditions: &mut Vec<Condition>) {
 
 /// Reads a comparison of a column with a text.
 fn comparison(expr: &Expr, is_negated: bool) -> Option<TextComparison> {
-    let text_of = |value: &Expr| match value {
-        Expr::Value(of) => match &of.value {
-            Value::Boolean(flag) => Some(flag.to_string()),
-            _ => literal(value).map(str::to_owned),
-        },
-        _ => None,
-    };
     let compared = |column: &Expr, value: &Expr, is_equality: bool| {
-        let text = text_of(value)?;
+        let text = match value {
+            Expr::Value(of) if let Value::Boolean(flag) = of.value => flag.to_string(),
+            _ => literal(value)?.to_owned(),
+        };
         let (column, is_equality) = match column {
             Expr::Substring { expr, .. } => (&**expr, false),
             Expr::Function(call) if is_call_of(call, "left right") => (*arguments(call).first()?, false),
@@ -161,46 +142,26 @@ fn range(expr: &Expr) -> Option<String> {
     column_name(column).filter(|name| !name.contains('(')).map(|_| column.to_string())
 }
 
-/// The HAVING clause of the outermost SELECT.
-#[derive(Debug)]
-pub(crate) struct HavingClause {
-    with: String,
-    select: Box<Select>,
-    /// The compared expression: `count(*)`, or an alias of it.
-    pub(crate) compared: String,
-}
-
-impl HavingClause {
-    /// Reads the HAVING clause; `None` if there is none that begins with a comparison.
-    pub(crate) fn parse(sql: &str) -> Option<Self> {
-        let query = parse(sql)?;
-        let with = query.with.as_ref().map_or_else(String::new, |with| format!("{with} "));
-        let SetExpr::Select(select) = &*query.body else { return None };
-        let compared = match select.having.as_ref()? {
-            Expr::BinaryOp { left, op, .. } if is_comparison(op) => left,
-            Expr::Between { expr, .. } => expr,
-            _ => return None,
-        };
-        Some(Self { with, compared: compared.to_string(), select: select.clone() })
-    }
-
-    /// Returns statements for the least and the greatest value of the compared expression. The first is valid if that is a
-    /// column of the result.
-    pub(crate) fn extents(&self) -> [String; 2] {
-        let Self { with, select, compared } = self;
-        let mut groups = select.clone();
-        groups.having = None;
-        let mut of_groups = groups.clone();
-        if let Some(SetExpr::Select(other)) =
-            parse(&format!("SELECT {compared} AS compared")).map(|query| *query.body)
-        {
-            of_groups.projection = other.projection;
-        }
-        [
-            format!("{with}SELECT min({compared}), max({compared}) FROM ({groups})"),
-            format!("{with}SELECT min(compared), max(compared) FROM ({of_groups})"),
-        ]
-    }
+/// Returns the expression that the HAVING clause of the outermost SELECT compares, `count(*)` or an alias of it, and a statement for
+/// its least and greatest value in the groups; `None` if there is no clause that begins with a comparison.
+pub(crate) fn having_extent(sql: &str) -> Option<(String, String)> {
+    let query = parse(sql)?;
+    let with = query.with.as_ref().map_or_else(String::new, |with| format!("{with} "));
+    let SetExpr::Select(mut select) = *query.body else { return None };
+    let compared = match select.having.take()? {
+        Expr::BinaryOp { left, op, .. } if is_comparison(&op) => left,
+        Expr::Between { expr, .. } => expr,
+        _ => return None,
+    };
+    let compared = compared.to_string();
+    let meant = select.projection.iter().find_map(|item| match item {
+        SelectItem::ExprWithAlias { expr, alias } if alias.value == compared => Some(expr.to_string()),
+        _ => None,
+    });
+    let value = format!("{} AS compared", meant.as_ref().unwrap_or(&compared));
+    select.projection = vec![SelectItem::UnnamedExpr(raw(value))];
+    let extent = format!("{with}SELECT min(compared), max(compared) FROM ({select})");
+    Some((compared, extent))
 }
 
 /// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, or of

@@ -3,27 +3,25 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-/// A statement and the changes to its tokens. Positions count the tokens that are not white space.
+use regex::Regex;
+
+/// A statement and the changes to its tokens.
 pub(super) struct Edits<'a> {
     sql: &'a str,
-    all: Vec<Token>,
-    /// Indexes in `all` of the tokens that are not white space.
-    code: Vec<usize>,
+    /// Tokens other than white space.
+    tokens: Vec<Token>,
     /// The closing parenthesis or `END` of each opening one or `CASE`, and the reverse.
     partners: HashMap<usize, usize>,
     /// Texts in place of tokens.
     replacements: HashMap<usize, Cow<'static, str>>,
 }
 
-/// Signs that compare two values.
-const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
-
 impl<'a> Edits<'a> {
     pub(super) fn new(sql: &'a str) -> Self {
-        let all = tokens(sql);
-        let code = (0..all.len()).filter(|at| all[*at].kind != TokenKind::Space).collect();
-        let mut edits = Self { sql, all, code, partners: HashMap::new(), replacements: HashMap::new() };
+        let tokens = tokens(sql).filter(|token| token.kind != TokenKind::Space).collect();
+        let mut edits = Self { sql, tokens, partners: HashMap::new(), replacements: HashMap::new() };
         edits.pair_up();
         edits
     }
@@ -44,22 +42,22 @@ impl<'a> Edits<'a> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.code.len()
+        self.tokens.len()
     }
 
     pub(super) fn kind(&self, at: usize) -> Option<TokenKind> {
-        self.code.get(at).map(|at| self.all[*at].kind)
+        self.tokens.get(at).map(|token| token.kind)
     }
 
     /// Returns the text of a token as written; empty past the end.
     pub(super) fn text(&self, at: usize) -> &'a str {
-        let range = self.code.get(at).map_or(0..0, |at| self.all[*at].range.clone());
+        let range = self.tokens.get(at).map_or(0..0, |token| token.range.clone());
         self.sql.get(range).unwrap_or_default()
     }
 
     /// Returns the offset of a token in the statement; its length past the end.
     pub(super) fn offset(&self, at: usize) -> usize {
-        self.code.get(at).map_or(self.sql.len(), |at| self.all[*at].range.start)
+        self.tokens.get(at).map_or(self.sql.len(), |token| token.range.start)
     }
 
     /// Returns the text between two tokens, the first one included.
@@ -79,11 +77,6 @@ impl<'a> Edits<'a> {
         self.kind(at) == Some(TokenKind::Sign) && self.text(at) == sign
     }
 
-    /// Returns true if the sign at a position compares two values.
-    pub(super) fn is_comparison(&self, at: usize) -> bool {
-        COMPARISONS.iter().any(|sign| self.is_sign(at, sign))
-    }
-
     /// Returns true if the word at a position is one of these, separated by spaces.
     pub(super) fn is_word_of(&self, at: usize, words: &str) -> bool {
         self.kind(at) == Some(TokenKind::Word) && words.split(' ').any(|word| self.is(at, word))
@@ -99,19 +92,6 @@ impl<'a> Edits<'a> {
         self.is_sign(name + 1, "(").then(|| self.partner(name + 1)).flatten()
     }
 
-    /// Returns the commas between the arguments of a call.
-    pub(super) fn commas(&self, name: usize) -> Vec<usize> {
-        let Some(end) = self.call_end(name) else { return Vec::new() };
-        let (mut found, mut at) = (Vec::new(), name + 2);
-        while at < end {
-            if self.is_sign(at, ",") {
-                found.push(at);
-            }
-            at = self.partner(at).filter(|close| *close > at).unwrap_or(at) + 1;
-        }
-        found
-    }
-
     pub(super) fn replace(&mut self, at: usize, by: impl Into<Cow<'static, str>>) {
         self.replacements.insert(at, by.into());
     }
@@ -125,34 +105,24 @@ impl<'a> Edits<'a> {
         if self.replacements.is_empty() {
             return None;
         }
-        let mut out = String::with_capacity(self.sql.len() * 2);
-        let mut position = 0;
-        for (index, token) in self.all.iter().enumerate() {
-            let is_code = self.code.get(position) == Some(&index);
-            let replacement = if is_code { self.replacements.get(&position) } else { None };
-            position += usize::from(is_code);
-            out.push_str(replacement.map_or(&self.sql[token.range.clone()], |text| text));
+        let (mut out, mut end) = (String::with_capacity(self.sql.len() * 2), 0);
+        for (at, token) in self.tokens.iter().enumerate() {
+            out.push_str(&self.sql[end..token.range.start]);
+            out.push_str(self.replacements.get(&at).map_or(&self.sql[token.range.clone()], |text| text));
+            end = token.range.end;
         }
+        out.push_str(&self.sql[end..]);
         Some(out)
     }
 }
 
+/// A call that reads a value of a column as it is written.
+static AS_WRITTEN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?s)as_written\((.*?), '(?:[^']|'')*', '(?:[^']|'')*'\)"));
+
 /// Returns a part of a statement as it was given: with values in place of the texts as which they are written.
 pub(crate) fn as_given(written: &str) -> String {
-    let mut given = written.to_owned();
-    loop {
-        let edits = Edits::new(&given);
-        let value = (0..edits.len()).filter(|at| edits.is_word(*at, "as_written")).find_map(|at| {
-            let (commas, end) = (edits.commas(at), edits.call_end(at)?);
-            let [.., comma, _] = commas[..] else { return None };
-            let value = edits.text_between(at + 2, comma);
-            Some(format!("{}{value}{}", &given[..edits.offset(at)], &given[edits.offset(end) + 1..]))
-        });
-        match value {
-            Some(value) => given = value,
-            None => return given,
-        }
-    }
+    AS_WRITTEN.replace_all(written, "$1").into_owned()
 }
 
 /// Returns the words and signs of a statement in lower case, with one space around each; texts and quoted
@@ -183,13 +153,10 @@ pub(crate) fn is_used_alias(sql: &str, name: &str) -> bool {
     !given.is_empty() && used.len() > 1
 }
 
-/// Returns the first argument of the first call of one of these functions.
+/// Returns the first argument of the first call of one of these functions, if it is no call itself.
 pub(crate) fn argument_of(sql: &str, functions: &str) -> Option<String> {
-    let edits = Edits::new(sql);
-    let name =
-        (0..edits.len()).find(|at| edits.is_word_of(*at, functions) && edits.call_end(*at).is_some())?;
-    let end = edits.commas(name).first().copied().or(edits.call_end(name))?;
-    Some(edits.text_between(name + 2, end).trim().replace('"', ""))
+    let call = pattern(&format!(r"(?i)\b(?:{})\s*\(([^(),]*)[,)]", functions.replace(' ', "|")));
+    Some(call.captures(sql)?[1].trim().replace('"', ""))
 }
 
 /// Returns the columns of the outermost SELECT as written, an alias included.
@@ -235,7 +202,7 @@ pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
     let is_high = edits.is_word(before, "and") && before >= 2 && edits.is_word(before - 2, "between");
     is_list
         || is_high
-        || edits.is_comparison(before)
+        || ["=", "==", "<", "<=", ">", ">=", "<>", "!="].iter().any(|sign| edits.is_sign(before, sign))
         || edits.is_word_of(before, "like ilike glob regexp rlike between then else")
 }
 
@@ -251,7 +218,7 @@ fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TokenKind {
+pub(super) enum TokenKind {
     /// White space, or a comment.
     Space,
     /// A keyword or an unquoted name.
@@ -269,92 +236,64 @@ pub(crate) enum TokenKind {
 }
 
 /// A token and the bytes that it covers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: TokenKind,
-    pub(crate) range: Range<usize>,
+struct Token {
+    kind: TokenKind,
+    range: Range<usize>,
 }
 
-/// Signs of several characters, longer ones before their beginnings.
-const SIGNS: [&str; 16] =
-    ["!~*", "->>", "!~", "~*", "->", "::", "||", "<=", ">=", "<>", "!=", "==", "<<", ">>", "=>", ":="];
+/// Compiles a pattern that is part of the program.
+pub(crate) fn pattern(written: &str) -> Regex {
+    Regex::new(written).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// A token: white space or a comment, a text, a name in quotes, a number, a word, a parameter, or a sign.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?xs) [\x20\t\n\x0c\r]+ | --[^\n]* | /\*.*?(?:\*/|\z)
+        | '(?:[^']|'')*'? | "(?:[^"]|"")*"? | `(?:[^`]|``)*`? | \[[^\]]*\]?
+        | \.?[0-9](?:[0-9A-Za-z_.]*[eE][+-][0-9]*|[0-9A-Za-z_.]*)
+        | [A-Za-z_\x{80}-\x{10ffff}][0-9A-Za-z_$\x{80}-\x{10ffff}]*
+        | [:@$\#?][0-9A-Za-z_\x{80}-\x{10ffff}]+
+        | !~\* | ->> | !~ | ~\* | -> | :: | \|\| | <= | >= | <> | != | == | << | >> | => | := | ."#,
+    )
+});
 
 /// Splits a statement into tokens.
-pub(crate) fn tokens(sql: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some((kind, length)) = sql.get(at..).and_then(first_token) {
-        tokens.push(Token { kind, range: at..at + length });
-        at += length;
-    }
-    tokens
+fn tokens(sql: &str) -> impl Iterator<Item = Token> {
+    TOKEN.find_iter(sql).map(|found| {
+        let token = found.as_str();
+        let mut chars = token.chars();
+        let is_word = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+        let (first, second) = (chars.next().unwrap_or_default(), chars.next());
+        let kind = match first {
+            _ if first.is_ascii_whitespace() || token.starts_with("--") || token.starts_with("/*") => {
+                TokenKind::Space
+            }
+            '\'' => TokenKind::Text,
+            '"' | '`' | '[' => TokenKind::QuotedName,
+            '0'..='9' => TokenKind::Number,
+            '.' if second.is_some() => TokenKind::Number,
+            _ if is_word(first) => TokenKind::Word,
+            _ if second.is_some_and(|c| is_word(c) || c.is_ascii_digit()) => TokenKind::Param,
+            _ => TokenKind::Sign,
+        };
+        Token { kind, range: found.range() }
+    })
+}
+
+/// Returns the token at the beginning of a text.
+pub(crate) fn first_token(sql: &str) -> Option<&str> {
+    TOKEN.find(sql).map(|found| found.as_str())
 }
 
 /// Returns the texts in single quotes of a statement, without the outer quotes.
 pub(crate) fn string_literals(sql: &str) -> Vec<&str> {
-    let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::Text);
+    let texts = tokens(sql).filter(|token| token.kind == TokenKind::Text);
     texts.filter_map(|token| sql.get(token.range)).map(|text| text.trim_matches('\'')).collect()
 }
 
 /// Returns the offsets of the words of a statement.
 pub(crate) fn word_offsets(sql: &str) -> Vec<usize> {
-    let words = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::Word);
+    let words = tokens(sql).filter(|token| token.kind == TokenKind::Word);
     words.map(|token| token.range.start).collect()
-}
-
-/// Returns the kind and the length of the token at the beginning of a text.
-fn first_token(text: &str) -> Option<(TokenKind, usize)> {
-    let first = text.chars().next()?;
-    let found = match first {
-        c if c.is_ascii_whitespace() => (TokenKind::Space, run(text, |c| c.is_ascii_whitespace())),
-        '-' if text.starts_with("--") => (TokenKind::Space, text.find('\n').unwrap_or(text.len())),
-        '/' if text.starts_with("/*") => {
-            (TokenKind::Space, text[2..].find("*/").map_or(text.len(), |at| at + 4))
-        }
-        '\'' => (TokenKind::Text, quoted(text, '\'')),
-        '"' | '`' => (TokenKind::QuotedName, quoted(text, first)),
-        '[' => (TokenKind::QuotedName, text.find(']').map_or(text.len(), |at| at + 1)),
-        c if c.is_ascii_digit() => (TokenKind::Number, number(text)),
-        '.' if text[1..].starts_with(|c: char| c.is_ascii_digit()) => (TokenKind::Number, number(text)),
-        c if is_word(c) => (TokenKind::Word, run(text, |c| is_word(c) || c.is_ascii_digit() || c == '$')),
-        ':' | '@' | '$' | '#' | '?' if text[1..].starts_with(|c| is_word(c) || c.is_ascii_digit()) => {
-            (TokenKind::Param, 1 + run(&text[1..], |c| is_word(c) || c.is_ascii_digit()))
-        }
-        _ => {
-            let long = SIGNS.iter().find(|sign| text.starts_with(**sign));
-            (TokenKind::Sign, long.map_or(first.len_utf8(), |sign| sign.len()))
-        }
-    };
-    Some(found)
-}
-
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
-}
-
-/// Returns the length of the characters at the beginning that satisfy a condition.
-fn run(text: &str, is_in: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !is_in(c)).unwrap_or(text.len())
-}
-
-/// Returns the length of a quoted text, in which a doubled quote stands for one.
-fn quoted(text: &str, quote: char) -> usize {
-    let mut at = 1;
-    loop {
-        match text[at..].find(quote) {
-            None => return text.len(),
-            Some(end) if text[at + end + 1..].starts_with(quote) => at += end + 2,
-            Some(end) => return at + end + 1,
-        }
-    }
-}
-
-/// Returns the length of a number: `1`, `1.5e-3`, `0x1F`.
-fn number(text: &str) -> usize {
-    let length = run(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
-    let has_exponent = text[..length].ends_with(['e', 'E']) && !text.starts_with("0x");
-    if has_exponent && text[length..].starts_with(['+', '-']) {
-        return length + 1 + run(&text[length + 1..], |c| c.is_ascii_digit());
-    }
-    length
 }

@@ -4,71 +4,29 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, Subscript, TableAlias,
-    TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, SetExpr, Subscript, TableAlias,
+    TableFactor, VisitMut, VisitorMut,
 };
 
-use super::{arguments, literal, parse, quoted_text, raw};
+use super::tables::{TableUse, table_uses};
+use super::{arguments, is_call_of, is_one_of, literal, parse, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
-const FUNCTIONS: [&str; 6] = [
-    "unnest",
-    "explode",
-    "json_array_elements",
-    "jsonb_array_elements",
-    "json_array_elements_text",
-    "jsonb_array_elements_text",
-];
+const FUNCTIONS: &str = "unnest explode json_each json_array_elements jsonb_array_elements json_array_elements_text \
+    jsonb_array_elements_text";
 /// Columns of `json_each`.
 const COLUMNS: &str = "key value type atom id parent fullkey path json root rowid";
 /// Functions that split a text.
-const SPLIT_FUNCTIONS: [&str; 4] = ["split", "string_split", "str_split", "string_to_array"];
-
-/// A table of elements.
-struct ElementTable {
-    alias: String,
-    /// Name of the element itself: `e` of `UNNEST(tags) AS t(e)`.
-    element: Option<String>,
-    kind: ElementKind,
-}
-
-/// The columns that a table of elements has in the statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ElementKind {
-    /// The row is the element.
-    Unnest,
-    /// The row has one column, `value`.
-    JsonElements,
-    JsonEach,
-}
+const SPLIT_FUNCTIONS: &str = "split string_split str_split string_to_array";
 
 /// Rewrites the names that stand for elements of arrays.
 pub(super) fn rewrite(query: &mut Query) {
-    let mut tables = ElementTables(Vec::new());
-    let _ = Visit::visit(query, &mut tables);
-    if !tables.0.is_empty() {
-        let _ = VisitMut::visit(query, &mut tables);
-    }
+    let mut tables = ElementTables(table_uses(query));
+    tables.0.retain(|table| table.argument.is_some() && is_one_of(FUNCTIONS, &table.table));
+    let _ = VisitMut::visit(query, &mut tables);
 }
 
-struct ElementTables(Vec<ElementTable>);
-
-impl Visitor for ElementTables {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-        if let Some((name, _, Some(alias))) = element_source(table) {
-            let kind = match name.as_str() {
-                "json_each" => ElementKind::JsonEach,
-                "unnest" | "explode" => ElementKind::Unnest,
-                _ => ElementKind::JsonElements,
-            };
-            let element = alias.columns.first().map(|column| column.name.value.clone());
-            self.0.push(ElementTable { alias: alias.name.value.clone(), element, kind });
-        }
-        ControlFlow::Continue(())
-    }
-}
+struct ElementTables(Vec<TableUse>);
 
 impl VisitorMut for ElementTables {
     type Break = ();
@@ -88,7 +46,7 @@ impl VisitorMut for ElementTables {
 }
 
 /// Returns what a name stands for, if it is that of an element or of a member of it.
-fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
+fn element(table: &TableUse, steps: &[&Ident]) -> Option<String> {
     let (first, mut rest) = steps.split_first()?;
     let is = |step: &Ident, name: &str| step.value.eq_ignore_ascii_case(name);
     let is_alias = is(first, &table.alias);
@@ -103,13 +61,13 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
     {
         rest = &rest[1..];
     }
-    let is_column = |step: &Ident| COLUMNS.split(' ').any(|column| is(step, column));
+    // Rows of `json_each` have its columns, those of `json_array_elements` the column `value`, and other rows are the elements.
+    let is_table_of = |names: &str| is_one_of(names, &table.table);
     let keeps = is_alias
-        && match (rest.first(), table.kind) {
-            (Some(step), ElementKind::JsonEach) => is_column(step),
-            (Some(step), ElementKind::JsonElements) => is(step, "value"),
-            (Some(_), ElementKind::Unnest) => false,
-            (None, kind) => kind == ElementKind::JsonEach,
+        && match rest.first() {
+            None => is_table_of("json_each"),
+            Some(step) if is_table_of("json_each") => is_one_of(COLUMNS, &step.value),
+            Some(step) => !is_table_of("unnest explode") && is(step, "value"),
         };
     if keeps {
         return None;
@@ -131,10 +89,6 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
 
 /// Returns the function, the array and the alias of a table of elements.
 fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAlias>)> {
-    let argument = |args: &'_ [FunctionArg]| match args {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(_))] => Some(()),
-        _ => None,
-    };
     let (name, args, alias) = match table {
         TableFactor::UNNEST { array_exprs, alias, .. } => {
             return Some(("unnest".to_owned(), array_exprs.first()?, alias.as_ref()));
@@ -144,11 +98,8 @@ fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAl
         _ => return None,
     };
     let name = name.to_string().to_ascii_lowercase();
-    argument(args).filter(|()| name == "json_each" || FUNCTIONS.contains(&name.as_str()))?;
-    match args.first() {
-        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => Some((name, array, alias.as_ref())),
-        _ => None,
-    }
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = args.as_slice() else { return None };
+    is_one_of(FUNCTIONS, &name).then_some((name, array, alias.as_ref()))
 }
 
 /// Writes `json_each` in place of functions of other dialects, and `(WITH v(a) AS (…) SELECT * FROM v) AS v` for `(…) AS v(a)`.
@@ -164,21 +115,13 @@ pub(super) fn rewrite_table(table: &mut TableFactor) {
         }
     }
     let Some((_, array, alias)) = element_source(table) else { return };
-    let alias = alias.map(|alias| TableAlias { columns: Vec::new(), ..alias.clone() });
-    let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()));
-    *table = TableFactor::Table {
-        name: Ident::new("json_each").into(),
-        alias,
-        args: Some(TableFunctionArgs { args: vec![argument], settings: None }),
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_directives: Vec::new(),
-        inheritance: None,
-    };
+    let alias = alias.map_or_else(String::new, |alias| format!(" AS {}", alias.name));
+    if let Some(SetExpr::Select(select)) =
+        parse(&format!("SELECT * FROM json_each({array}){alias}")).map(|query| *query.body)
+        && let Some(from) = select.from.into_iter().next()
+    {
+        *table = from.relation;
+    }
 }
 
 /// Returns what to write instead of subscripts. An index that counts from 0 in some dialects and from 1 in others, and a slice, are
@@ -222,8 +165,7 @@ fn split_call(expr: &Expr) -> Option<(String, &Function)> {
     match expr {
         Expr::Nested(inner) => split_call(inner),
         Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            SPLIT_FUNCTIONS.contains(&name.as_str()).then_some((name, call))
+            is_call_of(call, SPLIT_FUNCTIONS).then(|| (call.name.to_string().to_ascii_lowercase(), call))
         }
         _ => None,
     }

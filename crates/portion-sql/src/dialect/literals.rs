@@ -16,8 +16,11 @@ use sqlparser::ast::{
 };
 
 use super::compared_type::ComparedType;
-use super::scopes::{Scopes, is_call_of, kept_values};
-use super::{ColumnTypes, arguments, column_name, is_comparison, is_number, literal, raw};
+use super::scopes::{Scopes, kept_values};
+use super::{
+    ColumnFacts, ColumnTypes, arguments, arguments_mut, column_name, is_call_of, is_comparison, is_number,
+    literal, raw,
+};
 
 /// Functions that read dates.
 const SQLITE_DATES: &str = "strftime date datetime time julianday unixepoch timediff";
@@ -61,7 +64,7 @@ fn unwrapped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } | Expr::Trim { expr: inner, .. } => inner,
         Expr::Function(call) => match arguments(call)[..] {
-            [inner] if ["lower", "upper"].contains(&&*call.name.to_string().to_ascii_lowercase()) => inner,
+            [inner] if is_call_of(call, "lower upper") => inner,
             _ => expr,
         },
         _ => expr,
@@ -92,6 +95,18 @@ struct Operands<'a> {
 }
 
 impl Operands<'_> {
+    /// Writes another expression in place of one.
+    fn replace(&mut self, expr: &mut Expr, by: Expr) {
+        *expr = by;
+        self.is_changed = true;
+    }
+
+    /// Returns what is known of the column of which an expression is a value.
+    fn facts(&self, expr: &Expr) -> ColumnFacts {
+        let column = self.scopes.origin(expr);
+        column.and_then(|(table, name)| (self.types.facts)(&table, &name)).unwrap_or_default()
+    }
+
     /// Writes values in the type of what they are compared with.
     fn compare<'e>(&mut self, compared: &mut Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
         if let Expr::Tuple(columns) = compared {
@@ -137,10 +152,7 @@ impl Operands<'_> {
     fn write(&mut self, of: Option<ComparedType>, value: &mut Expr) -> bool {
         let written = of.and_then(|of| self.written(of, value));
         let is_changed = written.is_some();
-        if let Some(written) = written {
-            *value = written;
-        }
-        self.is_changed |= is_changed;
+        written.into_iter().for_each(|written| self.replace(value, written));
         is_changed
     }
 
@@ -211,13 +223,8 @@ impl Operands<'_> {
         let of = self.scopes.type_of(expr);
         let Expr::Function(call) = expr else { return };
         let kept = kept_values(call).unwrap_or_default();
-        let FunctionArguments::List(list) = &mut call.args else { return };
-        for (at, argument) in list.args.iter_mut().enumerate() {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument
-                && kept.contains(&at)
-            {
-                self.write(of, value);
-            }
+        for (_, value) in arguments_mut(call).enumerate().filter(|(at, _)| kept.contains(at)) {
+            self.write(of, value);
         }
     }
 
@@ -250,8 +257,7 @@ impl Operands<'_> {
             !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         let name = format!("{object}.{path}");
         if is_plain && self.scopes.column(&name).is_some() {
-            *expr = Expr::Identifier(Ident::with_quote('"', name));
-            self.is_changed = true;
+            self.replace(expr, Expr::Identifier(Ident::with_quote('"', name)));
         }
     }
 
@@ -260,15 +266,12 @@ impl Operands<'_> {
         let has_unit = arguments(call).iter().any(|argument| {
             literal(argument).is_some_and(|text| ["unixepoch", "auto", "julianday"].contains(&text))
         });
-        let FunctionArguments::List(list) = &mut call.args else { return };
-        for argument in &mut list.args {
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+        for expr in arguments_mut(call) {
             self.read_member(expr);
             let is_unread = |text: &&str| !Timestamp::is_plain_iso(text) && Timestamp::parse(text).is_some();
             let in_words = literal(expr).filter(is_unread).map(|_| ColumnForm::Time(DateOrder::Unknown));
-            let column = self.scopes.origin(expr);
-            let is_column = column.is_some();
-            let form = column.and_then(|(table, name)| (self.types.unread_times)(&table, &name)).or(in_words);
+            let is_column = self.scopes.origin(expr).is_some();
+            let form = self.facts(expr).unread_times.or(in_words);
             let read = match (form, self.scopes.type_of(expr)) {
                 (Some(form), _) => read_as(expr, ComparedType::Form(form)),
                 (None, Some(ComparedType::TimeNumbers(_))) if !has_unit => {
@@ -282,10 +285,7 @@ impl Operands<'_> {
                 }
                 _ => None,
             };
-            if let Some(read) = read {
-                *expr = read;
-                self.is_changed = true;
-            }
+            read.into_iter().for_each(|read| self.replace(expr, read));
         }
     }
 
@@ -300,20 +300,14 @@ impl Operands<'_> {
                     && is_ordered(form)
                     && let Some(read) = read_as(expr, of)
                 {
-                    *expr = read;
-                    self.is_changed = true;
+                    self.replace(expr, read);
                 }
             }
         }
     }
 
     fn read_arguments(&mut self, call: &mut Function) {
-        let FunctionArguments::List(list) = &mut call.args else { return };
-        for argument in &mut list.args {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
-                self.read_dates(expr);
-            }
-        }
+        arguments_mut(call).for_each(|expr| self.read_dates(expr));
     }
 }
 

@@ -20,19 +20,21 @@ mod tables;
 pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use compared_type::{ComparedType, TimeUnit};
-pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
+pub(crate) use conditions::{Condition, TextComparison, WhereClause, having_extent, impossible_condition};
 pub(crate) use edits::{
-    argument_of, as_given, is_compared_value, is_used_alias, normalized, select_columns, string_literals,
-    word_offsets,
+    argument_of, as_given, first_token, is_compared_value, is_used_alias, normalized, pattern,
+    select_columns, string_literals, word_offsets,
 };
-pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
+pub(crate) use rewriting::{ColumnFacts, ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
-    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
+    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement,
 };
+
+use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    Query, SetExpr, Statement, Value, Visit, Visitor,
+    Query, SetExpr, Statement, Value, Visit, visit_expressions,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
@@ -49,6 +51,9 @@ const MAX_DEPTH: usize = 100;
 const MAX_NESTING: usize = 13;
 /// Most signs and operators of a statement: the depth of its tree grows with them.
 const MAX_OPERATORS: usize = 600;
+const OPERATORS: &str = "and or not union except intersect is like between in collate";
+/// Words after IS that the parser reads.
+const AFTER_IS: &str = "null true false unknown distinct json nfc nfd nfkc nfkd normalized";
 
 /// A statement that was parsed.
 #[derive(Debug)]
@@ -58,6 +63,11 @@ impl Tree {
     /// Parses a statement in the first dialect that accepts it; `None` if none does, or if it is too large.
     pub(crate) fn parse(sql: &str) -> Option<Self> {
         parse(sql).map(Self)
+    }
+
+    /// Returns the tables that the statement reads.
+    pub(crate) fn table_uses(&self) -> Vec<TableUse> {
+        tables::table_uses(&self.0)
     }
 }
 
@@ -76,20 +86,7 @@ fn parse(sql: &str) -> Option<Query> {
     dialects.into_iter().find_map(|dialect| {
         let tokens = Tokenizer::new(dialect, sql).tokenize_with_location().ok()?;
         let is_operator = |token: &Token| match token {
-            Token::Word(word) => matches!(
-                word.value.to_ascii_uppercase().as_str(),
-                "AND"
-                    | "OR"
-                    | "NOT"
-                    | "UNION"
-                    | "EXCEPT"
-                    | "INTERSECT"
-                    | "IS"
-                    | "LIKE"
-                    | "BETWEEN"
-                    | "IN"
-                    | "COLLATE"
-            ),
+            Token::Word(word) => is_one_of(OPERATORS, &word.value),
             Token::Comma
             | Token::Period
             | Token::Whitespace(_)
@@ -102,8 +99,12 @@ fn parse(sql: &str) -> Option<Query> {
             return None;
         }
         let tokens = with_distinct(tokens.into_iter().map(|token| token.token));
-        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
-        query_of(parser)
+        let mut parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
+        let mut statements = parser.parse_statements().ok()?.into_iter();
+        match (statements.next(), statements.next()) {
+            (Some(Statement::Query(query)), None) => Some(*query),
+            _ => None,
+        }
     })
 }
 
@@ -111,7 +112,7 @@ fn parse(sql: &str) -> Option<Query> {
 /// parentheses a name.
 fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
     let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
-    let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
+    let is_word = |token: Option<&Token>, words: &str| matches!(token, Some(Token::Word(word)) if is_one_of(words, &word.value));
     let mut written = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -122,22 +123,9 @@ fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
             }
             token => token.clone(),
         });
-        let is_negated = is_word(tokens.get(at), &["not"]);
+        let is_negated = is_word(tokens.get(at), "not");
         let value = tokens.get(at + usize::from(is_negated));
-        let others = [
-            "null",
-            "true",
-            "false",
-            "unknown",
-            "distinct",
-            "json",
-            "nfc",
-            "nfd",
-            "nfkc",
-            "nfkd",
-            "normalized",
-        ];
-        if is_word(Some(token), &["is"]) && value.is_some() && !is_word(value, &others) {
+        if is_word(Some(token), "is") && value.is_some() && !is_word(value, AFTER_IS) {
             let words = if is_negated { &["distinct", "from"][..] } else { &["not", "distinct", "from"] };
             written.extend(words.iter().map(|word| Token::make_keyword(word)));
             at += usize::from(is_negated);
@@ -168,24 +156,15 @@ fn nesting<'t>(tokens: impl Iterator<Item = &'t Token>) -> usize {
     deepest
 }
 
-fn query_of(mut parser: Parser<'_>) -> Option<Query> {
-    let statements = parser.parse_statements().ok()?;
-    let mut statements = statements.into_iter();
-    match (statements.next(), statements.next()) {
-        (Some(Statement::Query(query)), None) => Some(*query),
-        _ => None,
-    }
-}
-
 /// Returns true for a statement whose rows are those of one table in their order, each as it is read.
 pub(crate) fn is_scan(tree: &Tree) -> bool {
     let SetExpr::Select(select) = &*tree.0.body else { return false };
-    let is_group = |group: &GroupByExpr| !matches!(group, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let is_ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
     let mut has_calls = false;
     for_each_expr(&select.projection, |expr| has_calls |= matches!(expr, Expr::Function(_)));
-    let is_changed = is_group(&select.group_by) || select.having.is_some() || select.distinct.is_some();
+    let is_plain = is_ungrouped && select.having.is_none() && select.distinct.is_none();
     !has_calls
-        && !is_changed
+        && is_plain
         && tree.0.order_by.is_none()
         && select.from.iter().all(|from| from.joins.is_empty())
 }
@@ -205,6 +184,7 @@ fn literal(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::SingleQuotedString(text)
+            | Value::DoubleQuotedString(text)
             | Value::EscapedStringLiteral(text)
             | Value::NationalStringLiteral(text)
             | Value::SingleQuotedRawStringLiteral(text)
@@ -235,7 +215,6 @@ fn is_comparison(op: &BinaryOperator) -> bool {
             | BinaryOperator::GtEq
             | BinaryOperator::Eq
             | BinaryOperator::NotEq
-            | BinaryOperator::Spaceship
     )
 }
 
@@ -250,10 +229,7 @@ fn column_name(expr: &Expr) -> Option<String> {
         // A name that is a call in other dialects: `user`. In SQLite, the current time alone has such names.
         Expr::Function(call) if matches!(call.args, FunctionArguments::None) => {
             let name = call.name.to_string();
-            let is_time = ["current_date", "current_time", "current_timestamp"]
-                .iter()
-                .any(|time| time.eq_ignore_ascii_case(&name));
-            (!is_time).then_some(name)
+            (!is_one_of("current_date current_time current_timestamp", &name)).then_some(name)
         }
         _ => None,
     }
@@ -269,17 +245,34 @@ fn arguments(call: &Function) -> Vec<&Expr> {
     unnamed.collect()
 }
 
+/// Yields the arguments of a call that are expressions.
+fn arguments_mut(call: &mut Function) -> impl Iterator<Item = &mut Expr> {
+    let arguments = match &mut call.args {
+        FunctionArguments::List(list) => list.args.as_mut_slice(),
+        _ => &mut [],
+    };
+    arguments.iter_mut().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
+}
+
+/// Returns true for a word that is one of several, separated by spaces.
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Returns true for a call of one of some functions, separated by spaces.
+fn is_call_of(call: &Function, names: &str) -> bool {
+    is_one_of(names, &call.name.to_string())
+}
+
 /// Calls `visit` with every expression of a tree.
-fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
-    struct Each<F>(F);
-    impl<F: FnMut(&Expr)> Visitor for Each<F> {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
-            (self.0)(expr);
-            std::ops::ControlFlow::Continue(())
-        }
-    }
-    let _ = node.visit(&mut Each(visit));
+fn for_each_expr(node: &impl Visit, mut visit: impl FnMut(&Expr)) {
+    let _ = visit_expressions(node, |expr| {
+        visit(expr);
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, TableFactor, TypedString, Value,
-    Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor,
+    TypedString, Value, VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::compared_type::{ComparedType, Find};
 use super::scopes::kept_values;
 use super::{
-    Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
+    Tree, arguments, calls, clauses, column_name, elements, is_number, is_one_of, literal, literals,
+    quoted_text, raw,
 };
 
 /// The types of columns by their names.
@@ -21,12 +22,18 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) is_time: &'a dyn Fn(&str) -> bool,
     /// Returns the type of a column with which values are compared.
     pub(crate) compared: &'a Find<'a, ComparedType>,
-    /// Returns the table and the name of a column whose numbers are written as other texts.
-    pub(crate) written: &'a Find<'a, (String, String)>,
-    /// Returns the form of a column of times that SQLite does not read.
-    pub(crate) unread_times: &'a Find<'a, ColumnForm>,
-    /// Finds a column with integers and fractions.
-    pub(crate) mixed: &'a Find<'a, ()>,
+    pub(crate) facts: &'a Find<'a, ColumnFacts>,
+}
+
+/// What is known of a column beside its type.
+#[derive(Default)]
+pub(crate) struct ColumnFacts {
+    /// The names of the table and the column, if its numbers are written as other texts.
+    pub(crate) written: Option<[String; 2]>,
+    /// The form of its times, if SQLite does not read that.
+    pub(crate) unread_times: Option<ColumnForm>,
+    /// True if some of its numbers are integers, and some have fractions.
+    pub(crate) has_some_fractions: bool,
 }
 
 /// Rewrites a statement that SQLite rejects.
@@ -39,11 +46,12 @@ pub(crate) fn rewrite(tree: &Tree, types: &ColumnTypes<'_>) -> String {
 /// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
 /// it does not have, subscripts, formats after the time, and literals of another type. Returns `None` if there are none.
 pub(crate) fn rewrite_misread(tree: &Tree, types: &ColumnTypes<'_>) -> Option<String> {
-    let mut finder = Misread { is_time: types.is_time, is_found: false };
-    let _ = Visit::visit(&tree.0, &mut finder);
+    let is_found = visit_expressions(&tree.0, |expr| {
+        if is_misread(expr, types.is_time) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     let mut query = tree.0.clone();
     let has_literals = literals::rewrite(&mut query, types);
-    if finder.is_found {
+    if is_found.is_break() {
         return Some(rewrite_tree(query, types.is_time));
     }
     has_literals.then(|| query.to_string())
@@ -55,29 +63,19 @@ fn rewrite_tree(mut query: Query, is_time: &dyn Fn(&str) -> bool) -> String {
     query.to_string()
 }
 
-/// Searches for what SQLite reads as something else.
-struct Misread<'a> {
-    is_time: &'a dyn Fn(&str) -> bool,
-    is_found: bool,
-}
-
-impl Visitor for Misread<'_> {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        self.is_found |= match expr {
-            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
-                may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
-            }
-            Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
-            // SQLite reads `tags[0]` as `tags AS "0"`.
-            Expr::CompoundFieldAccess { .. } => true,
-            Expr::Function(call) => calls::is_misread_call(call),
-            // The second argument may be a regular expression.
-            Expr::Substring { substring_from: Some(from), .. } => literal(from).is_some(),
-            _ => false,
-        };
-        if self.is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// Returns true for what SQLite reads as something else.
+fn is_misread(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
+    match expr {
+        Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+            may_be_time(left, is_time) || may_be_time(right, is_time)
+        }
+        Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
+        // SQLite reads `tags[0]` as `tags AS "0"`.
+        Expr::CompoundFieldAccess { .. } => true,
+        Expr::Function(call) => calls::is_misread_call(call),
+        // The second argument may be a regular expression.
+        Expr::Substring { substring_from: Some(from), .. } => literal(from).is_some(),
+        _ => false,
     }
 }
 
@@ -92,21 +90,14 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
             may_be_time(left, is_time) || may_be_time(right, is_time)
         }
         Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            let kept = kept_values(call).unwrap_or_default();
-            is_date_call(&name)
-                || kept
-                    .iter()
-                    .take(1)
-                    .any(|at| arguments(call).get(*at).is_some_and(|value| may_be_time(value, is_time)))
+            let kept = kept_values(call).and_then(|kept| arguments(call).get(*kept.first()?).copied());
+            is_date_call(&call.name.to_string().to_ascii_lowercase())
+                || kept.is_some_and(|value| may_be_time(value, is_time))
         }
-        Expr::Subquery(query) => match &*query.body {
-            sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {
-                Some(sqlparser::ast::SelectItem::UnnamedExpr(expr)) => may_be_time(expr, is_time),
-                _ => false,
-            },
-            _ => false,
-        },
+        Expr::Subquery(query) => {
+            let SetExpr::Select(select) = &*query.body else { return false };
+            matches!(select.projection.first(), Some(SelectItem::UnnamedExpr(expr)) if may_be_time(expr, is_time))
+        }
         Expr::TypedString(_) | Expr::Interval(_) => true,
         Expr::Value(_) => literal(expr).is_some_and(|text| Timestamp::parse_iso(text).is_some()),
         Expr::Cast { data_type, .. } => calls::is_time(data_type),
@@ -114,19 +105,13 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
+/// Functions that return a date or a time.
+const DATE_CALLS: &str = "date datetime now read_as to_date to_timestamp current_date current_timestamp";
+
 /// Returns true for a function that returns a date or a time.
 fn is_date_call(name: &str) -> bool {
-    matches!(
-        name,
-        "date"
-            | "datetime"
-            | "now"
-            | "read_as"
-            | "to_date"
-            | "to_timestamp"
-            | "current_date"
-            | "current_timestamp"
-    ) || name.starts_with("date_") && !matches!(name, "date_part" | "date_diff" | "date_format")
+    is_one_of(DATE_CALLS, name)
+        || name.starts_with("date_") && !is_one_of("date_part date_diff date_format", name)
 }
 
 /// Rewrites the nodes of a tree, the inner ones first.
@@ -202,15 +187,6 @@ impl Rewriting<'_> {
                     (None, None) => format!("substr({expr}, {from})"),
                 }))
             }
-            Expr::Trim { trim_where, trim_what, expr, trim_characters: None } => {
-                let function = match trim_where {
-                    Some(sqlparser::ast::TrimWhereField::Leading) => "ltrim",
-                    Some(sqlparser::ast::TrimWhereField::Trailing) => "rtrim",
-                    _ => "trim",
-                };
-                let what = trim_what.as_ref().map_or_else(String::new, |what| format!(", {what}"));
-                Some(raw(format!("{function}({expr}{what})")))
-            }
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => Some(raw(match &**right {
                 Expr::Subquery(query) => format!("({left} IN ({query}))"),
                 // A text beside arrays is the only element.
@@ -223,21 +199,10 @@ impl Rewriting<'_> {
                 Some(raw(format!("({expr} {not}IN (SELECT value FROM json_each({array})))")))
             }
             Expr::CompoundFieldAccess { root, access_chain } => elements::subscripts(root, access_chain),
-            Expr::Array(array) => {
-                let items: Vec<String> = array.elem.iter().map(ToString::to_string).collect();
-                Some(raw(format!("json_array({})", items.join(", "))))
-            }
             Expr::Function(call) => calls::rewritten(call),
-            Expr::Value(value) => match &value.value {
-                Value::DoubleQuotedString(text)
-                | Value::EscapedStringLiteral(text)
-                | Value::NationalStringLiteral(text)
-                | Value::SingleQuotedRawStringLiteral(text)
-                | Value::DoubleQuotedRawStringLiteral(text) => {
-                    Some(Expr::value(Value::SingleQuotedString(text.clone())))
-                }
-                _ => None,
-            },
+            Expr::Value(value) if !matches!(value.value, Value::SingleQuotedString(_)) => {
+                Some(Expr::value(Value::SingleQuotedString(literal(expr)?.to_owned())))
+            }
             _ => None,
         }
     }
@@ -253,13 +218,9 @@ impl Rewriting<'_> {
             BinaryOperator::PGRegexIMatch => matched(false, true),
             BinaryOperator::PGRegexNotMatch => matched(true, false),
             BinaryOperator::PGRegexNotIMatch => matched(true, true),
-            BinaryOperator::PGLikeMatch | BinaryOperator::PGILikeMatch => {
-                Some(raw(format!("({left} LIKE {right})")))
-            }
             BinaryOperator::MyIntegerDivide | BinaryOperator::DuckIntegerDivide => {
                 Some(raw(format!("CAST({left} / {right} AS INTEGER)")))
             }
-            BinaryOperator::Spaceship => Some(raw(format!("({left} IS {right})"))),
             // A cast to `numeric` keeps the fraction, also of integers.
             BinaryOperator::Divide
                 if [left, right].iter().any(|side| side.to_string().contains("to_number(")) =>

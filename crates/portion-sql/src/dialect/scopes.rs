@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use super::checks::is_numeric;
 use super::compared_type::{ComparedType, Find};
-use super::{arguments, column_name};
+use super::{arguments, column_name, is_call_of};
 
 /// A column of a table of the catalogue: the names of both. That of the table is empty for any.
 pub(super) type Origin = (String, String);
@@ -84,8 +84,8 @@ impl<'a> Scopes<'a> {
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let name = column_name(expr).unwrap_or_default();
-                    let name = name.rsplit('.').next().unwrap_or_default().to_owned();
-                    result.push(Column::Named(name, self.meaning(expr)));
+                    let name = name.rsplit('.').next().unwrap_or_default();
+                    result.push(Column::Named(name.to_owned(), self.meaning(expr)));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     result.push(Column::Named(alias.value.clone(), self.meaning(expr)));
@@ -172,16 +172,10 @@ impl<'a> Scopes<'a> {
                 let (left, right) = (self.returned(left), self.returned(right));
                 let mut others = right.into_iter();
                 let both = left.into_iter().map(|column| match (column, others.next()) {
-                    (Column::Named(name, a), Some(Column::Named(_, b))) => {
-                        let of = common(a.of.computed(), b.of.computed());
-                        Column::Named(
-                            name,
-                            Meaning {
-                                of,
-                                origin: a.origin.filter(|_| of != ComparedType::Other),
-                                is_computed: true,
-                            },
-                        )
+                    (Column::Named(name, a), Some(Column::Named(_, b)))
+                        if a.of != ComparedType::Other && a.of.computed() == b.of.computed() =>
+                    {
+                        Column::Named(name, Meaning { of: a.of.computed(), is_computed: true, ..a })
                     }
                     (Column::Named(name, _), _) => Column::Named(name, Meaning::other()),
                     (column, _) => column,
@@ -269,7 +263,10 @@ impl<'a> Scopes<'a> {
 
     /// Returns the type of a value that is one of several.
     fn common_type<'e>(&mut self, values: impl Iterator<Item = &'e Expr>) -> Option<ComparedType> {
-        values.filter_map(|value| self.type_of(value)).map(ComparedType::computed).reduce(common)
+        values
+            .filter_map(|value| self.type_of(value))
+            .map(ComparedType::computed)
+            .reduce(|a, b| if a == b { a } else { ComparedType::Other })
     }
 
     /// Returns the type of the column that a name means; `None` if it means none.
@@ -325,11 +322,6 @@ impl Meaning {
     }
 }
 
-/// Returns the type of a value that is of one or another type.
-fn common(a: ComparedType, b: ComparedType) -> ComparedType {
-    if a == b { a } else { ComparedType::Other }
-}
-
 /// Returns columns with the names in an alias: `d(day, n)`.
 fn renamed(mut columns: Vec<Column>, alias: Option<&TableAlias>) -> Vec<Column> {
     for (at, given) in alias.iter().flat_map(|alias| &alias.columns).enumerate() {
@@ -359,12 +351,6 @@ pub(super) fn alias_of(table: &TableFactor) -> Option<String> {
         TableFactor::Table { name, .. } => Some(unquoted(name)),
         _ => None,
     }
-}
-
-/// Returns true for a call of one of some functions, separated by spaces.
-pub(super) fn is_call_of(call: &Function, names: &str) -> bool {
-    let name = call.name.to_string();
-    names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
 }
 
 /// Returns the places of the arguments one of which a function returns, or compares with the first; `None` for another function.

@@ -2,11 +2,14 @@
 //! `b.items('/a/b')` the list at a path of it.
 
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
-use sqlparser::ast::{TableFactor, Visit, Visitor};
+use regex::Regex;
+use sqlparser::ast::{Query, TableFactor, Visit, Visitor};
 
-use super::edits::{Edits, TokenKind};
-use super::{Tree, scopes};
+use super::edits::{Edits, TokenKind, pattern};
+use super::scopes;
+use crate::error::quoted_name;
 
 /// A statement whose tables have names of their own.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -41,38 +44,28 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
     for at in targets.iter().copied() {
         if let Some((path, last)) = path_table(&edits, at) {
             let has_name = matches!(edits.kind(at), Some(TokenKind::Word));
-            let alias = if has_name && !has_alias(&edits, last) {
-                format!(" AS {}", edits.text(at))
-            } else {
-                String::new()
-            };
+            let has_name = has_name && !has_alias(&edits, last);
+            let alias = if has_name { format!(" AS {}", edits.text(at)) } else { String::new() };
             edits.remove(at, last);
-            edits.replace(at, format!("{}{alias}", quoted(&path)));
+            edits.replace(at, format!("{}{alias}", quoted_name(&path)));
             named.paths.push(PathTable { result: None, path });
         } else if let Some(name) = joined_name(&edits, at, joined).filter(|_| edits.is_sign(at + 1, ".")) {
             let table = unquoted(edits.text(at + 2));
             let written = format!("{name}.{table}");
             let at_path = path_table(&edits, at + 2).filter(|(_, last)| *last > at + 2);
             let last = at_path.as_ref().map_or(at + 2, |(_, last)| *last);
-            let full = match at_path {
-                Some((path, _)) => {
-                    let full = format!("{name}.{path}");
-                    named.paths.push(PathTable { result: Some(name), path });
-                    full
-                }
-                None => written.clone(),
-            };
-            let is_unique = targets
-                .iter()
-                .filter(|other| unquoted(last_name(&edits, **other)).eq_ignore_ascii_case(&table))
-                .count()
-                == 1;
+            let full = at_path.as_ref().map_or_else(|| written.clone(), |(path, _)| format!("{name}.{path}"));
+            named.paths.extend(at_path.map(|(path, _)| PathTable { result: Some(name), path }));
+            // The last part of the name of a table.
+            let last_of = |at: usize| edits.text(if edits.is_sign(at + 1, ".") { at + 2 } else { at });
+            let is_same = |other: &&usize| unquoted(last_of(**other)).eq_ignore_ascii_case(&table);
+            let is_unique = targets.iter().filter(is_same).count() == 1;
             edits.remove(at, last);
             if is_unique && !has_alias(&edits, last) {
-                edits.replace(at, format!("{} AS {}", quoted(&full), quoted(&table)));
+                edits.replace(at, format!("{} AS {}", quoted_name(&full), quoted_name(&table)));
                 qualifiers.push((written, table));
             } else {
-                edits.replace(at, quoted(&full));
+                edits.replace(at, quoted_name(&full));
                 qualifiers.push((written, full));
             }
         }
@@ -84,7 +77,7 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
         let written = format!("{name}.{}", unquoted(edits.text(at + 2)));
         let qualifier = qualifiers.iter().find(|(table, _)| table.eq_ignore_ascii_case(&written));
         if let Some((_, qualifier)) = qualifier {
-            let replacement = quoted(qualifier);
+            let replacement = quoted_name(qualifier);
             edits.remove(at, at + 2);
             edits.replace(at, replacement);
         }
@@ -98,14 +91,16 @@ pub(crate) struct TableUse {
     pub(crate) table: String,
     /// Its alias, or its name.
     pub(crate) alias: String,
+    /// The name that it gives to its first column: `e` of `UNNEST(tags) AS t(e)`.
+    pub(crate) element: Option<String>,
     /// The first argument of a function: `tags` of `json_each(tags)`; empty without one.
     pub(crate) argument: Option<String>,
 }
 
 /// Returns the tables in the FROM clauses of a statement whose tables have names of their own, functions included.
-pub(crate) fn table_uses(tree: &Tree) -> Vec<TableUse> {
+pub(super) fn table_uses(query: &Query) -> Vec<TableUse> {
     let mut uses = Uses(Vec::new());
-    let _ = tree.0.visit(&mut uses);
+    let _ = query.visit(&mut uses);
     uses.0
 }
 
@@ -115,26 +110,22 @@ impl Visitor for Uses {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        let (name, alias, args) = match factor {
+        let (table, alias, argument) = match factor {
             TableFactor::Table { name, alias, args, .. } => {
-                (name, alias, args.as_ref().map(|args| &args.args))
+                let first = args.as_ref().map(|args| args.args.first().map(ToString::to_string));
+                (scopes::unquoted(name), alias, first)
             }
-            TableFactor::Function { name, alias, args, .. } => (name, alias, Some(args)),
-            TableFactor::UNNEST { array_exprs, alias: Some(alias), .. } => {
-                let argument = Some(array_exprs.first().map_or_else(String::new, ToString::to_string));
-                self.0.push(TableUse {
-                    table: "unnest".to_owned(),
-                    alias: alias.name.value.clone(),
-                    argument,
-                });
-                return ControlFlow::Continue(());
+            TableFactor::Function { name, alias, args, .. } => {
+                (scopes::unquoted(name), alias, Some(args.first().map(ToString::to_string)))
+            }
+            TableFactor::UNNEST { array_exprs, alias: alias @ Some(_), .. } => {
+                ("unnest".to_owned(), alias, Some(array_exprs.first().map(ToString::to_string)))
             }
             _ => return ControlFlow::Continue(()),
         };
-        let argument = args.map(|args| args.first().map_or_else(String::new, ToString::to_string));
-        let table = scopes::unquoted(name);
+        let element = alias.as_ref().and_then(|alias| Some(alias.columns.first()?.name.value.clone()));
         let alias = alias.as_ref().map_or_else(|| table.clone(), |alias| alias.name.value.clone());
-        self.0.push(TableUse { table, alias, argument });
+        self.0.push(TableUse { table, alias, element, argument: argument.map(Option::unwrap_or_default) });
         ControlFlow::Continue(())
     }
 }
@@ -205,11 +196,6 @@ fn joined_name(edits: &Edits<'_>, at: usize, joined: &[&str]) -> Option<String> 
     joined.iter().find(|joined| joined.eq_ignore_ascii_case(&name)).map(|name| (*name).to_owned())
 }
 
-/// Returns the last part of the name of a table.
-fn last_name<'a>(edits: &Edits<'a>, at: usize) -> &'a str {
-    if edits.is_sign(at + 1, ".") { edits.text(at + 2) } else { edits.text(at) }
-}
-
 fn has_alias(edits: &Edits<'_>, last: usize) -> bool {
     match edits.kind(last + 1) {
         Some(TokenKind::Word) => !edits.is_word_of(last + 1, NO_ALIASES),
@@ -219,18 +205,14 @@ fn has_alias(edits: &Edits<'_>, last: usize) -> bool {
 }
 
 fn unquoted(name: &str) -> String {
-    let quote = name.chars().next().filter(|c| matches!(c, '"' | '`' | '\''));
-    match (quote, name.strip_prefix('[').and_then(|name| name.strip_suffix(']'))) {
-        (Some(quote), _) if name.len() > 1 && name.ends_with(quote) => {
-            name[1..name.len() - 1].replace(&format!("{quote}{quote}"), &quote.to_string())
+    let inner = name.get(1..name.len().saturating_sub(1)).unwrap_or_default();
+    match name.chars().next() {
+        Some(quote @ ('"' | '`' | '\'')) if name.len() > 1 && name.ends_with(quote) => {
+            inner.replace(&format!("{quote}{quote}"), &quote.to_string())
         }
-        (_, Some(inner)) => inner.to_owned(),
+        Some('[') if name.ends_with(']') => inner.to_owned(),
         _ => name.to_owned(),
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A statement about tables and columns.
@@ -242,48 +224,25 @@ pub(crate) enum CatalogStatement {
     Columns(String),
 }
 
+/// A statement about all tables, and one about the columns of a table.
+static TABLES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:show\s+(?:(?:all|full)\s+)?tables|(?:describe|desc|summarize)(?:\s+tables)?)$")
+});
+static COLUMNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?ix)^(?: show\s+(?:(?:all|full)\s+)?(?:columns|fields)\s+(?:from|in)\s+ | pragma\s+table_x?info\s*\(\s*
+        | (?:describe|desc|summarize)\s+(?:table\s+)? ) (?: ([\w$]+) | "(.*)" | '(.*)' | `(.*)` ) \s*\)?$"#,
+    )
+});
+
 /// Reads a statement about tables and columns; `None` if it is another statement.
 pub(crate) fn parse_catalog_statement(sql: &str) -> Option<CatalogStatement> {
     let sql = sql.trim().trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    let (first, rest) = next_word(sql);
-    match first.as_str() {
-        "show" => {
-            let (word, after) = next_word(rest);
-            let (word, rest) =
-                if ["all", "full"].contains(&&*word) { next_word(after) } else { (word, after) };
-            let (from, name) = next_word(rest);
-            match (word.as_str(), from.as_str()) {
-                ("tables", "") => Some(CatalogStatement::Tables),
-                ("columns" | "fields", "from" | "in") => columns(name),
-                _ => None,
-            }
-        }
-        "pragma" => {
-            let (function, name) = rest.strip_suffix(')')?.split_once('(')?;
-            let is_columns = ["table_info", "table_xinfo"].contains(&&*function.trim().to_ascii_lowercase());
-            if is_columns { columns(name) } else { None }
-        }
-        "describe" | "desc" | "summarize" => match next_word(rest) {
-            (word, "") if word.is_empty() || word == "tables" => Some(CatalogStatement::Tables),
-            (word, name) if word == "table" && !name.is_empty() => columns(name),
-            _ => columns(rest),
-        },
-        _ => None,
+    if TABLES.is_match(sql) {
+        return Some(CatalogStatement::Tables);
     }
-}
-
-/// Returns the first word of a text in lower case, and the rest.
-fn next_word(text: &str) -> (String, &str) {
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    (text[..end].to_ascii_lowercase(), text[end..].trim_start())
-}
-
-/// Returns the statement for the columns of a table; `None` if the text is no name.
-fn columns(name: &str) -> Option<CatalogStatement> {
-    let name = name.trim();
-    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'));
-    let quoted = ['"', '\'', '`'].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote));
-    quoted.or(is_word.then_some(name)).map(|name| CatalogStatement::Columns(name.to_owned()))
+    let name = COLUMNS.captures(sql)?.iter().skip(1).flatten().next()?;
+    Some(CatalogStatement::Columns(name.as_str().to_owned()))
 }
 
 impl CatalogStatement {

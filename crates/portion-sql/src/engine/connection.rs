@@ -119,7 +119,7 @@ pub(super) fn open(
     functions::register(registry, deadline, limits, &usage)?;
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
-        compared.columns.mark_compared();
+        compared.columns.was_compared.store(true, Ordering::Relaxed);
         a.cmp(b)
     })?;
     for (name, order) in TIME_COLLATIONS {
@@ -213,7 +213,9 @@ pub(super) fn authorize(action: &AuthAction<'_>, tables: &HashSet<String>) -> Au
         // For rows that are only counted, SQLite gives only the name, which may be that of a table or of
         // a WITH clause.
         AuthAction::Read { table_name, column_name: "" } => {
-            !is_internal_table(&table_name.to_ascii_lowercase())
+            let name = table_name.to_ascii_lowercase();
+            let is_internal = ["dbstat", "bytecode", "tables_used", "fts3tokenize"].contains(&&*name);
+            !is_internal && !name.starts_with("sqlite_") && !name.starts_with("pragma_")
         }
         AuthAction::Read { table_name, .. } => tables.contains(&table_name.to_lowercase()),
         AuthAction::Function { function_name } => {
@@ -222,10 +224,4 @@ pub(super) fn authorize(action: &AuthAction<'_>, tables: &HashSet<String>) -> Au
         _ => false,
     };
     if allowed { Authorization::Allow } else { Authorization::Deny }
-}
-
-/// Returns true if a table is internal to SQLite.
-fn is_internal_table(name: &str) -> bool {
-    let own = ["dbstat", "bytecode", "tables_used", "fts3tokenize"];
-    name.starts_with("sqlite_") || name.starts_with("pragma_") || own.contains(&name)
 }

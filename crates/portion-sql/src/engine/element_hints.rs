@@ -35,7 +35,6 @@ struct Members {
     texts: FormLearner,
     /// True if the numbers are times.
     are_times: bool,
-    has_objects: bool,
 }
 
 impl Members {
@@ -57,7 +56,6 @@ impl Members {
         match JsonKind::of_value(value) {
             JsonKind::String => self.texts.insert(&unescape(value)),
             JsonKind::Number => self.are_times |= value.parse().ok().and_then(TimeUnit::of).is_some(),
-            JsonKind::Object => self.has_objects = true,
             _ => {}
         }
     }
@@ -66,7 +64,6 @@ impl Members {
     fn misread_as(&self, column_use: ColumnUse) -> Option<&'static str> {
         let is_range = matches!(column_use, ColumnUse::Range | ColumnUse::DateRange | ColumnUse::Order);
         match self.texts.form() {
-            _ if self.has_objects && is_range => Some("has columns of its own"),
             ColumnForm::Number | ColumnForm::Amount | ColumnForm::DecimalComma
                 if is_range || matches!(column_use, ColumnUse::Number | ColumnUse::Sum) =>
             {
@@ -75,7 +72,6 @@ impl Members {
             ColumnForm::Time(_) if self.texts.has_other_times() => {
                 (is_range || column_use == ColumnUse::Date).then_some("is a time")
             }
-            ColumnForm::Boolean if column_use == ColumnUse::Condition => Some("is a boolean"),
             _ if self.are_times && column_use == ColumnUse::DateRange => Some("is a time"),
             _ => None,
         }

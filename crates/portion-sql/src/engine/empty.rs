@@ -4,7 +4,7 @@ use portion_text::display::counted;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
-use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause, as_given};
+use crate::dialect::{Condition, TextComparison, WhereClause, as_given, having_extent};
 use crate::query_result::EmptyReason;
 use crate::sql_query;
 
@@ -25,41 +25,31 @@ pub(super) fn explain_empty(
     given: &[(String, String)],
     texts: &[String],
 ) -> Option<EmptyReason> {
-    let mut reason = EmptyReason::default();
+    let (mut counts, mut hints) = (Vec::new(), Vec::new());
     if let Some(clause) = WhereClause::parse(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
-        explain_conditions(connection, &clause, given, texts, &mut reason);
-    }
-    let having = HavingClause::parse(sql).filter(|_| reason.hints.is_empty());
-    reason.hints.extend(having.and_then(|having| {
-        let [of_result, of_groups] = having.extents().map(|sql| extent(connection, &sql, given));
-        Some(extent_hint(&having.compared, &of_result.or(of_groups)?))
-    }));
-    (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
-}
-
-/// Adds the number of rows that satisfy each condition, and what values there are where none does.
-fn explain_conditions(
-    connection: &Connection,
-    clause: &WhereClause,
-    given: &[(String, String)],
-    texts: &[String],
-    reason: &mut EmptyReason,
-) {
-    for condition in &clause.conditions {
-        let Some(count) = count(connection, &clause.count(condition), given) else { continue };
-        if count == 0
-            && let Some(hint) = elsewhere_hint(connection, clause, condition, texts)
-                .or_else(|| value_hint(connection, clause, condition))
-                .or_else(|| range_hint(connection, clause, condition, given))
-        {
-            reason.hints.push(hint);
+        for condition in &clause.conditions {
+            let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
+            if count == 0 {
+                let range = || {
+                    let column = condition.range.as_ref()?;
+                    Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
+                };
+                let elsewhere = elsewhere_hint(connection, &clause, condition, texts);
+                let value = || value_hint(connection, &clause, condition);
+                hints.extend(elsewhere.or_else(value).or_else(range));
+            }
+            counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
         }
-        reason.counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
     }
     // That alternatives match nothing is said by the result.
-    if clause.conditions.len() == 1 || reason.counts.iter().all(|(_, count)| *count == 0) {
-        reason.counts.clear();
+    if counts.len() == 1 || counts.iter().all(|(_, count)| *count == 0) {
+        counts.clear();
     }
+    let having = having_extent(sql).filter(|_| hints.is_empty());
+    hints.extend(having.and_then(|(compared, statement)| {
+        Some(extent_hint(&compared, &extent(connection, &statement, given)?))
+    }));
+    (!counts.is_empty() || !hints.is_empty()).then_some(EmptyReason { counts, hints })
 }
 
 pub(super) fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {
@@ -94,20 +84,13 @@ fn elsewhere_hint(
 ) -> Option<String> {
     // Short words, such as yes and no, are in many columns. Most rows do not have a text.
     let is_negated = ["NOT ", "<>", "!="].iter().any(|sign| condition.text.contains(sign));
-    let TextComparison { column, .. } = condition
-        .comparison
-        .as_ref()
-        .filter(|comparison| !is_negated && comparison.text.len() >= MIN_TEXT_BYTES)?;
-    let found = texts.iter().filter(|other| *other != column).find_map(|other| {
-        let text = condition.text.replacen(column.as_str(), other, 1);
-        let count = count(
-            connection,
-            &clause.count(&Condition { text: text.clone(), comparison: None, range: None }),
-            &[],
-        );
-        count.filter(|count| *count > 0).map(|count| (text, count))
-    });
-    found.map(|(text, count)| format!("{} with {text}", counted(count as usize, "row")))
+    let compared =
+        condition.comparison.as_ref().filter(|of| !is_negated && of.text.len() >= MIN_TEXT_BYTES)?;
+    texts.iter().filter(|other| **other != compared.column).find_map(|other| {
+        let text = condition.text.replacen(&compared.column, other, 1);
+        let count = count(connection, &clause.count(&text), &[]).filter(|count| *count > 0)?;
+        Some(format!("{} with {text}", counted(count as usize, "row")))
+    })
 }
 
 /// Returns what values the column of `column = 'text'` or `column LIKE 'text'` has instead.
@@ -117,27 +100,22 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
     let mut rows = statement.raw_query();
     let (mut values, mut more) = (Vec::new(), false);
     while let Some(row) = rows.next().ok()? {
-        let shown = match row.get_ref(0).ok()? {
-            ValueRef::Integer(n) => n.to_string(),
-            ValueRef::Real(n) => n.to_string(),
-            ValueRef::Text(text) => {
-                let text = std::str::from_utf8(text).ok()?;
-                if *is_equality && text.starts_with('[') && text.ends_with(']') {
-                    return Some(format!(
-                        "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
-                        wanted.replace('\'', "''")
-                    ));
-                }
-                if *is_equality && text.to_lowercase() == wanted.to_lowercase() {
-                    return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
-                }
-                if *is_equality && text.trim() == wanted.trim() {
-                    return Some(format!("{column} has '{text}', with white space: use trim({column})"));
-                }
-                format!("'{}'", shorten(text, MAX_VALUE_CHARS))
+        let value = row.get_ref(0).ok()?;
+        if let Some(text) = value.as_str().ok().filter(|_| *is_equality) {
+            if text.starts_with('[') && text.ends_with(']') {
+                return Some(format!(
+                    "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
+                    wanted.replace('\'', "''")
+                ));
             }
-            ValueRef::Null | ValueRef::Blob(_) => continue,
-        };
+            if text.to_lowercase() == wanted.to_lowercase() {
+                return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
+            }
+            if text.trim() == wanted.trim() {
+                return Some(format!("{column} has '{text}', with white space: use trim({column})"));
+            }
+        }
+        let Some(shown) = shown(value) else { continue };
         more |= values.len() >= MAX_VALUES;
         if values.len() < MAX_VALUES {
             values.push(shown);
@@ -153,17 +131,6 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
     }
 }
 
-/// Returns the least and the greatest value of the column of `column < value`.
-fn range_hint(
-    connection: &Connection,
-    clause: &WhereClause,
-    condition: &Condition,
-    given: &[(String, String)],
-) -> Option<String> {
-    let column = condition.range.as_ref()?;
-    Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
-}
-
 fn extent_hint(name: &str, (min, max): &(String, String)) -> String {
     format!("{} is from {min} to {max}", shorten(name, MAX_CONDITION_CHARS))
 }
@@ -173,15 +140,17 @@ fn extent(connection: &Connection, sql: &str, given: &[(String, String)]) -> Opt
     let mut statement = prepare(connection, sql, given)?;
     let mut rows = statement.raw_query();
     let row = rows.next().ok()??;
-    let shown = |at: usize| match row.get_ref(at).ok()? {
+    Some((shown(row.get_ref(0).ok()?)?, shown(row.get_ref(1).ok()?)?))
+}
+
+/// Returns a value as it is shown; `None` for NULL.
+fn shown(value: ValueRef<'_>) -> Option<String> {
+    match value {
         ValueRef::Integer(n) => Some(n.to_string()),
         ValueRef::Real(n) => Some(n.to_string()),
-        ValueRef::Text(text) => {
-            Some(format!("'{}'", shorten(std::str::from_utf8(text).ok()?, MAX_VALUE_CHARS)))
-        }
+        ValueRef::Text(_) => Some(format!("'{}'", shorten(value.as_str().ok()?, MAX_VALUE_CHARS))),
         ValueRef::Null | ValueRef::Blob(_) => None,
-    };
-    Some((shown(0)?, shown(1)?))
+    }
 }
 
 fn shorten(text: &str, max: usize) -> String {

@@ -12,57 +12,29 @@ use crate::error::quote_identifier;
 use crate::table::OpenTable;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
-const FORMS: [(&str, &str); 17] = [
+const FORMS: [(&str, &str); 5] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
-    (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
-    (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
-    (" cube | grouping sets ", "SQLite has no CUBE and no GROUPING SETS: join the groupings with UNION ALL"),
+    (" like any ( | ilike any ( ", "use x REGEXP '(?i)a|b', or several LIKE with OR"),
     (
-        " * exclude | * except ( | * replace ( ",
-        "name the columns: SQLite has no EXCLUDE, EXCEPT or REPLACE of *",
+        " > all ( select | >= all ( select | < all ( select | <= all ( select | > any ( select | < any ( select ",
+        "compare with one value: x > (SELECT max(y) FROM …) for > ALL, min(y) for > ANY",
     ),
-    (" similar to ", "SQLite has no SIMILAR TO: use REGEXP 'pattern' or LIKE"),
-    (
-        " generate_series ( ",
-        "write a series as WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
-    ),
-    (
-        " pivot ( ",
-        "SQLite has no PIVOT: write sum(CASE WHEN status = 'open' THEN 1 END) AS open for each column",
-    ),
-    (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
-    (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
-    (
-        " > all ( select | >= all ( select | > any ( select | >= any ( select | > some ( select ",
-        "compare with one value: x > (SELECT max(y) FROM …) for ALL, min(y) for ANY",
-    ),
-    (
-        " < all ( select | <= all ( select | < any ( select | <= any ( select | < some ( select ",
-        "compare with one value: x < (SELECT min(y) FROM …) for ALL, max(y) for ANY",
-    ),
-    (" datename ( ", "use dayname(d) or monthname(d)"),
-    (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),
     (
         " random ( ",
         "random() is not available: the same query gives the same answer; use ORDER BY _index or WHERE _index % 10 = 0",
     ),
-    (" interval ", "write an interval as date(d, '+7 days') or d + INTERVAL '7 days'"),
     (
         " information_schema . | sqlite_master | sqlite_schema | pragma ",
         "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items and SHOW TABLES work too",
     ),
 ];
 
-/// Forms that take the elements of an array.
-const ARRAY_FORMS: &str = " unnest ( | flatten ( | explode ( | jsonb_array_elements ( | json_array_elements ( \
-    | jsonb_array_elements_text ( | = any ( | @ > | && ";
-
-/// Functions of these forms, with the array as their argument.
+/// Functions that take the elements of an array.
 const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_array_elements \
-    jsonb_array_elements_text any";
+    jsonb_array_elements_text";
 
 /// Functions of other dialects without an equal here, and what to write instead.
-const FUNCTIONS: [(&str, &str); 21] = [
+const FUNCTIONS: [(&str, &str); 8] = [
     ("array_subscript", "write tags ->> '$[0]' for the first element of an array, '$[#-1]' for the last"),
     ("split_subscript", "write split_part(x, ',', 1) for the first part, 2 for the second, -1 for the last"),
     (
@@ -71,30 +43,11 @@ const FUNCTIONS: [(&str, &str); 21] = [
     ),
     ("make_date datefromparts", "write dates as texts: d >= '2024-03-01'"),
     ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
-    ("dayofyear", "use date_part('doy', d)"),
-    ("approx_quantiles", "use quantile(x, 0.25) for each share"),
-    ("width_bucket", "use floor(x / 100) * 100, or CASE"),
     ("split string_split string_to_array regexp_split_to_array", "use split_part(x, ',', 2)"),
     ("substring_index", "use split_part(x, '.', 1), or split_part(x, '.', -1) for the last part"),
-    ("histogram value_counts", "use SELECT value, count(*) AS n FROM … GROUP BY value"),
-    ("regr_slope", "use covar_pop(y, x) / var_pop(x)"),
-    ("age", "use datediff('day', earlier, later)"),
     (
         "uuid gen_random_uuid newid rand",
         "random values are not available: the same query gives the same answer",
-    ),
-    ("ascii", "use unicode(x)"),
-    ("decode", "use CASE WHEN a = b THEN c ELSE d END"),
-    ("md5 sha1 sha256 hash", "hashes are not available; use substr(x, 1, 20)"),
-    ("try_to_number try_to_date", "use TRY_CAST(x AS FLOAT), TRY_CAST(x AS DATE)"),
-    (
-        "object_keys json_object_keys jsonb_object_keys json_keys",
-        "use SELECT key FROM items, json_each(item)",
-    ),
-    ("rownum row_num", "use row_number() OVER (ORDER BY a), or _index"),
-    (
-        "levenshtein soundex similarity jaro_winkler_similarity",
-        "use LIKE or REGEXP, or portion_query with find",
     ),
 ];
 
@@ -119,22 +72,13 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
         );
     }
     let words = dialect::normalized(sql);
-    if words.contains(" offset ") && !words.contains(" limit ") {
-        return Some("OFFSET needs LIMIT: write LIMIT -1 OFFSET 10".to_owned());
-    }
-    if message.contains("DISTINCT aggregates")
-        || message.contains("function COUNT()") && words.contains(" distinct ")
-    {
-        return Some("count distinct pairs as count(DISTINCT a || '/' || b)".to_owned());
-    }
-    if message.starts_with("near \"LIMIT\"")
-        && (words.contains("_agg ( ") || words.contains("group_concat ( "))
-    {
+    if message.starts_with("near \"LIMIT\"") && words.contains("_agg ( ") {
         return Some("aggregates have no LIMIT: FROM (SELECT … ORDER BY … LIMIT 3)".to_owned());
     }
     let has_form = |forms: &str| forms.split('|').any(|form| words.contains(form));
-    if has_form(ARRAY_FORMS) {
-        return Some(array_hint(catalogue, dialect::argument_of(sql, ARRAY_FUNCTIONS).as_deref()));
+    let array = dialect::argument_of(sql, ARRAY_FUNCTIONS);
+    if array.is_some() || has_form(" @ > | && ") {
+        return Some(array_hint(catalogue, array.as_deref()));
     }
     FORMS.iter().find(|(forms, _)| has_form(forms)).map(|(_, hint)| (*hint).to_owned())
 }
@@ -152,18 +96,19 @@ pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
 
 /// Returns what else there is beside `items`, if a statement reads that by its name.
 pub(super) fn other_tables(run: &QueryRun<'_>) -> Option<String> {
-    let (sql, catalogue) = (run.query.sql, run.catalogue);
+    let (words, catalogue) = (dialect::normalized(run.query.sql), run.catalogue);
     let is_items = |used: &dialect::TableUse| used.table.eq_ignore_ascii_case("items");
     if run.tree().is_some() && !run.table_uses().iter().any(is_items) {
         return None;
     }
-    other_blocks(sql, catalogue).or_else(|| other_lists(sql, catalogue)).or_else(|| only_row(sql, catalogue))
+    other_blocks(run.query.sql, &words, catalogue)
+        .or_else(|| other_lists(&words, catalogue))
+        .or_else(|| only_row(&words, catalogue))
 }
 
 /// Returns how to read the other lists of an object with several, where a statement reads `items` alone.
-fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn other_lists(words: &str, catalogue: &Catalogue) -> Option<String> {
     let (main, others) = catalogue.lists.split_first()?;
-    let words = dialect::normalized(sql);
     let is_named = |name: &String| words.contains(&name.to_lowercase());
     let is_of_items = words.contains(" items ") && !is_named(main) && !others.iter().any(is_named);
     let listed = others.iter().take(MAX_LISTS).cloned().collect::<Vec<_>>().join(", ");
@@ -171,8 +116,7 @@ fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
 }
 
 /// Returns how to read the other blocks of a result with several lists.
-fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
-    let words = dialect::normalized(sql);
+fn other_blocks(sql: &str, words: &str, catalogue: &Catalogue) -> Option<String> {
     let is_named = |name: &str| words.contains(&format!(" {name} "));
     let is_other = |name: &&str| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok());
     let others: Vec<&str> =
@@ -182,15 +126,12 @@ fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
         return None;
     }
     let count = catalogue.blocks.len();
-    let listed = match (&others[..], count) {
-        ([], 2) => format!("the other is items('{second}')"),
-        ([], _) => format!("others are items('{second}') to items('{}')", catalogue.blocks[count - 1]),
-        ([only], _) => format!("others are {only}"),
-        ([first, .., last], _) => format!("others are {first} to {last}"),
+    let listed = match &others[..] {
+        [] => format!("another is items('{second}')"),
+        [only] => format!("others are {only}"),
+        [first, .., last] => format!("others are {first} to {last}"),
     };
-    let rest =
-        if !others.is_empty() && others.len() + 1 < count { "; find searches all of them" } else { "" };
-    Some(format!("items is one of {count} blocks; {listed}{rest}"))
+    Some(format!("items is one of {count} blocks; {listed}"))
 }
 
 /// Returns what to add to a statement that compares the values of leaves with a number and finds texts.
@@ -203,16 +144,16 @@ pub(super) fn compared_leaves(
         |name: &str| run.columns_named(name, &[]).iter().any(|(table, at)| table.columns()[*at].is_written);
     let mut uses = dialect::column_uses(run.tree()?).into_iter();
     let (name, _) = uses.find(|(name, of)| *of == ColumnUse::Number && is_leaf(name))?;
-    let counted = WhereClause::parse(prepared)?.count_texts(&name);
+    let clause = WhereClause::parse(prepared)?;
+    let counted = clause.count(&format!("({}) AND typeof({name}) = 'text'", clause.selection));
     let texts = empty::count(&opened.connection, &counted, run.query.params).filter(|count| *count > 0)?;
     let rows = counted_rows(texts as usize);
     Some(format!("{rows} texts, which are greater than all numbers: add AND typeof({name}) <> 'text'"))
 }
 
 /// Returns what else a statement may count that counts the only row of `items`.
-fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn only_row(words: &str, catalogue: &Catalogue) -> Option<String> {
     let items = catalogue.table("items")?;
-    let words = dialect::normalized(sql);
     let counts_rows =
         words.contains(" count ( * ) ") && words.contains(" items ") && !words.contains(" where ");
     let rows = items.opened().filter(|rows| counts_rows && rows.len() == 1)?;
@@ -244,15 +185,15 @@ fn members_alike(row: &OpenTable) -> Option<usize> {
 pub(super) fn uneven_rows(run: &QueryRun<'_>) -> Option<String> {
     run.table_uses().iter().find_map(|used| {
         let table = run.catalogue.table(&used.table)?.opened()?;
-        let count = table.rows().overlong_row_count();
+        let count = table.found.overlong_row_count;
         if count > 0 {
             let rows = counted_rows(count);
             return Some(format!(
                 "{rows} more values than columns, so values may be in other columns: see lines"
             ));
         }
-        let (count, first) = table.rows().odd_rows()?;
-        let rows = counted_rows(count);
+        let (count, first) = table.found.odd_rows.as_ref()?;
+        let rows = counted_rows(*count);
         Some(format!("{rows} fewer values than columns, and may be none of the table ('{first}')"))
     })
 }
@@ -296,15 +237,9 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
     )
 }
 
-/// Returns the names that were read as others: those of columns, and `items` where that is the entries or lines of a text.
-pub(super) fn read_as(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
-    let is_items =
-        |used: &&dialect::TableUse| used.table.eq_ignore_ascii_case("items") && used.argument.is_none();
-    let of_text = run.table_uses().iter().find(is_items).and_then(|_| run.catalogue.table("items"));
-    let of_text = of_text.filter(|table| matches!(table.name.as_str(), "entries" | "lines"));
-    let of_text = of_text.map(|table| format!("items is read as {}", table.name));
-    let columns = renamed.iter().map(|(given, column)| format!("{given} is read as {column}"));
-    let read: Vec<String> = of_text.into_iter().chain(columns).collect();
+/// Returns the names of columns that were read as others.
+pub(super) fn read_as(renamed: &[(String, String)]) -> Option<String> {
+    let read: Vec<_> = renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
     (!read.is_empty()).then(|| read.join(", "))
 }
 
@@ -317,23 +252,17 @@ pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
         })
         .collect();
     calls.extend(dialect::json_arguments(run.tree()?));
-    for (call, argument) in &calls {
-        let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
-        let full = argument.trim_matches('"');
-        for table in &run.catalogue.tables {
-            let Some(rows) = table.opened() else { continue };
-            let is_named =
-                |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);
-            let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else { continue };
-            if !rows.columns()[at].kinds.intersects(ValueKinds::TEXT) {
-                continue;
-            }
-            let column = quote_identifier(&rows.columns()[at].name);
-            return Some((
-                format!("malformed JSON in {call}: {column} has texts that are not JSON"),
-                format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
-            ));
-        }
+    let text = calls.iter().find_map(|(call, argument)| {
+        let mut named = run.columns_named(&argument.replace('"', ""), &[]).into_iter();
+        let (table, at) =
+            named.find(|(table, at)| table.columns()[*at].kinds.intersects(ValueKinds::TEXT))?;
+        Some((call, quote_identifier(&table.columns()[at].name)))
+    });
+    if let Some((call, column)) = text {
+        return Some((
+            format!("malformed JSON in {call}: {column} has texts that are not JSON"),
+            format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
+        ));
     }
     let (call, argument) = calls.first()?;
     Some((format!("malformed JSON in {call}"), format!("add WHERE json_valid({argument})")))

@@ -7,10 +7,12 @@ mod empty;
 mod explain;
 mod hints;
 mod query_run;
+mod text_forms;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
@@ -72,67 +74,63 @@ impl QueryRun<'_> {
         let opened = connection::open(self.catalogue, sql, &self.deadline, self.limits)
             .map_err(|e| self.explain(e))?;
         let PreparedQuery { mut statement, sql: prepared, renamed } = self.prepare(&opened, sql)?;
-        let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
-            statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
-        };
+        let count_of_type =
+            |wanted: &str| statement.columns().filter(|column| column.decl_type() == Some(wanted)).count();
+        let [shown, as_they_are, shown_records] =
+            [REDACTED_TYPE, ROUNDED_TYPE, RECORD_TYPE].map(count_of_type);
         let shown_values = shown_leaf_values(&statement, sql);
-        let shown = count_of_type(&|kind| kind == REDACTED_TYPE);
-        let as_they_are = count_of_type(&|kind| kind == ROUNDED_TYPE);
-        let shown_records = count_of_type(&|kind| kind == RECORD_TYPE);
-        let redacted_fields = &self.catalogue.redacted_fields;
-        let taken =
-            opened.usage.columns.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
+        let (used, redacted_fields) = (&opened.usage.columns, &self.catalogue.redacted_fields);
+        let taken = used.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        sql_query::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
-            message: unbound.message,
-            token: unbound.token,
-            nearest: unbound.nearest,
-            hint: None,
-            tables: outline_tables(self.catalogue, self.given_sql, "", None),
+        sql_query::bind(&mut statement, self.query.params).map_err(|mut error| {
+            if let QueryError::Invalid { tables, .. } = &mut error {
+                *tables = outline_tables(self.catalogue, self.given_sql, "", None);
+            }
+            error
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
-        match self.collect_rows(&mut statement, &opened.usage) {
-            Err(RowsError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
-                Err(explain::value_too_large_error(value))
+        let mut answer = match self.collect_rows(&mut statement, &opened.usage) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
+                return Err(explain::too_costly(
+                    format!("a value exceeds {} KiB", value >> 10),
+                    "select fewer columns, or parts of them: substr(text, 1, 1000), columns instead of item, smaller groups",
+                ));
             }
-            Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
-            Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
-            Ok(answer) => {
-                if let Some(fields) = opened.usage.columns.computed_redacted(shown, &self.catalogue.tables) {
-                    return Err(QueryError::redacted(&fields));
-                }
-                let rounded = opened.usage.columns.computed_rounded(as_they_are, sql);
-                drop(statement);
-                let is_empty =
-                    (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
-                let explain = || {
-                    let texts = self.text_columns();
-                    empty::explain_empty(&opened.connection, &prepared, self.query.params, &texts)
-                };
-                let empty_reason = is_empty.then(explain).flatten();
-                let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
-                let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
-                let mut empty_reason = empty_reason;
-                let type_hints: Vec<String> =
-                    self.hint(&opened, (&prepared, &renamed), shown_records).into_iter().collect();
-                if let Some(reason) = &mut empty_reason {
-                    reason.hints.truncate(usize::from(type_hints.is_empty()));
-                }
-                let redacted_fields = opened.usage.columns.read_fields(redacted_fields);
-                let answer = answer.with_rounded(rounded);
-                let reads_other_lists = self.reads_other_lists();
-                Ok(QueryResult {
-                    empty_reason,
-                    missing,
-                    redacted_fields,
-                    type_hints,
-                    reads_other_lists,
-                    ..answer
-                })
+            Err(error) => return Err(self.explain(error)),
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                return Err(explain::too_costly(
+                    format!("the first row exceeds {} MiB", self.limits.max_bytes >> 20),
+                    "select fewer columns, or parts of them: substr(text, 1, 1000)",
+                ));
+            }
+        };
+        if let Some(fields) = used.computed_redacted(shown, &self.catalogue.tables) {
+            return Err(QueryError::redacted(&fields));
+        }
+        for column in used.computed_rounded(as_they_are, sql) {
+            if !answer.rounded_columns.contains(&column) {
+                answer.rounded_columns.push(column);
             }
         }
+        drop(statement);
+        if (answer.row_count == 0 || answer.is_blank) && !used.has_redacted() {
+            let (connection, params) = (&opened.connection, self.query.params);
+            answer.empty_reason = empty::explain_empty(connection, &prepared, params, &self.text_columns());
+        }
+        if opened.usage.met_missing.load(Ordering::Relaxed) {
+            let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
+            answer.missing = codes.map(ToString::to_string);
+        }
+        answer.type_hints.extend(self.hint(&opened, (&prepared, &renamed), shown_records));
+        if let Some(reason) = &mut answer.empty_reason {
+            reason.hints.truncate(usize::from(answer.type_hints.is_empty()));
+        }
+        answer.redacted_fields = opened.usage.columns.read_fields(redacted_fields);
+        answer.reads_other_lists = self.reads_other_lists();
+        Ok(answer)
     }
 
     /// Returns what to know about the answer: at most one hint.
@@ -143,11 +141,9 @@ impl QueryRun<'_> {
         shown_records: usize,
     ) -> Option<String> {
         let sql = self.query.sql;
-        let lists_tables = dialect::parse_catalog_statement(sql) == Some(CatalogStatement::Tables);
-        let unlisted = || {
-            (lists_tables && self.catalogue.unlisted_table_count > 0)
-                .then(|| hints::unlisted_tables(self.catalogue))
-        };
+        let has_unlisted = dialect::parse_catalog_statement(sql) == Some(CatalogStatement::Tables)
+            && self.catalogue.unlisted_table_count > 0;
+        let unlisted = || has_unlisted.then(|| hints::unlisted_tables(self.catalogue));
         // Before the statement is run again.
         let consequence = "a sum or cast counts it as 0, by its first digits, or as NULL";
         let unread = opened.usage.unread.hint("number", consequence);
@@ -165,12 +161,16 @@ impl QueryRun<'_> {
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_tables(self))
             .or_else(unlisted)
-            .or_else(|| hints::read_as(self, renamed))
+            .or_else(|| hints::read_as(renamed))
     }
 
     /// Returns what to write if the statement compared a text with a number, as which people would read the text.
     fn mismatch(&self, opened: &QueryConnection, prepared: &str) -> Option<String> {
-        let is_typed = |name: &str| self.has_typed_column(name);
+        // All values of a column that is compared in its type have one.
+        let is_typed = |name: &str| {
+            let named = self.columns_named(name, &[]);
+            !named.is_empty() && named.iter().all(|(table, at)| table.columns()[*at].has_affinity())
+        };
         let checked = self.with_tree(prepared, |tree| dialect::with_checks(tree, &is_typed))?;
         opened.add_functions(&self.deadline, self.limits).ok()?;
         let mut statement = empty::prepare(&opened.connection, &checked, self.query.params)?;
@@ -181,27 +181,24 @@ impl QueryRun<'_> {
 
     /// Returns the SELECT for a statement about tables and columns, or the statement itself.
     fn translate<'s>(&self, sql: &'s str) -> Result<Cow<'s, str>, QueryError> {
-        match dialect::parse_catalog_statement(sql) {
-            Some(statement) => self.describe(statement).map(Cow::Owned),
-            None => Ok(Cow::Borrowed(sql)),
-        }
+        let fields = self.catalogue.tables.last().map_or("fields", |table| &table.name);
+        let statement = match dialect::parse_catalog_statement(sql) {
+            None => return Ok(Cow::Borrowed(sql)),
+            Some(CatalogStatement::Columns(name)) => match self.catalogue.table(&name) {
+                Some(table) => CatalogStatement::Columns(table.name.clone()),
+                None => return Err(self.invalid_error(format!("no such table: {name}"))),
+            },
+            Some(statement) => statement,
+        };
+        Ok(Cow::Owned(statement.to_select(fields)))
     }
 
-    /// Returns the SELECT for a statement about tables and columns.
-    fn describe(&self, statement: CatalogStatement) -> Result<String, QueryError> {
-        let fields = self.catalogue.fields_name();
-        let CatalogStatement::Columns(name) = statement else { return Ok(statement.to_select(fields)) };
-        match self.catalogue.table(&name) {
-            Some(table) => Ok(CatalogStatement::Columns(table.name.clone()).to_select(fields)),
-            None => Err(self.invalid_error(format!("no such table: {name}"))),
-        }
-    }
-
+    /// Returns the answer; `None` if its first row exceeds the limits.
     fn collect_rows(
         &self,
         statement: &mut Statement<'_>,
         usage: &StatementUsage,
-    ) -> Result<QueryResult, RowsError> {
+    ) -> rusqlite::Result<Option<QueryResult>> {
         let is_scan = self.tree().is_some_and(dialect::is_scan);
         let mut writing =
             ResultWriter::for_statement(statement, self.given_sql, self.catalogue, (usage, is_scan));
@@ -211,10 +208,7 @@ impl QueryRun<'_> {
                 break;
             }
         }
-        if writing.is_too_wide() && self.limits.max_rows > 0 {
-            return Err(RowsError::RowTooLarge);
-        }
-        Ok(writing.finish())
+        Ok(writing.finish(self.limits))
     }
 
     fn invalid_error(&self, message: String) -> QueryError {
@@ -243,16 +237,4 @@ fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
             && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE) && !numbers.contains(&(index + 1)))
     };
     statement.columns().enumerate().filter(is_value).count()
-}
-
-/// The reason for reading no more rows.
-enum RowsError {
-    Sqlite(Error),
-    RowTooLarge,
-}
-
-impl From<Error> for RowsError {
-    fn from(error: Error) -> Self {
-        Self::Sqlite(error)
-    }
 }

@@ -13,7 +13,7 @@ use crate::catalogue::Catalogue;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{
-    ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
+    ColumnFacts, ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
 };
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -30,13 +30,8 @@ pub(super) struct QueryRun<'a> {
     pub(super) given_sql: &'a str,
     pub(super) limits: &'a QueryLimits,
     pub(super) deadline: Arc<QueryDeadline>,
-    parsed: OnceCell<Option<Parsed>>,
-}
-
-/// A statement that was parsed, and the tables that it reads.
-struct Parsed {
-    tree: Tree,
-    tables: Vec<TableUse>,
+    /// The statement as a tree, and the tables that it reads.
+    parsed: OnceCell<Option<(Tree, Vec<TableUse>)>>,
 }
 
 impl<'a> QueryRun<'a> {
@@ -52,12 +47,18 @@ impl<'a> QueryRun<'a> {
 
     /// Returns the tree of the statement; `None` if it cannot be parsed.
     pub(super) fn tree(&self) -> Option<&Tree> {
-        self.parsed().map(|parsed| &parsed.tree)
+        self.parsed().map(|(tree, _)| tree)
     }
 
     /// Returns the tables that the statement reads.
     pub(super) fn table_uses(&self) -> &[TableUse] {
-        self.parsed().map_or(&[], |parsed| &parsed.tables)
+        self.parsed().map_or(&[], |(_, tables)| tables)
+    }
+
+    /// Yields the tables of the catalogue that the statement reads.
+    fn read_tables(&self) -> impl Iterator<Item = Arc<OpenTable>> {
+        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
+        tables.filter_map(|table| table.open(&self.deadline))
     }
 
     /// Returns true if the statement reads lists, and not the main one. Other tables are of the whole result.
@@ -78,19 +79,12 @@ impl<'a> QueryRun<'a> {
         if sql == self.query.sql { self.tree().and_then(work) } else { work(&Tree::parse(sql)?) }
     }
 
-    fn parsed(&self) -> Option<&Parsed> {
-        let parse = || {
-            let tree = Tree::parse(self.query.sql)?;
-            let tables = dialect::table_uses(&tree);
-            Some(Parsed { tree, tables })
+    fn parsed(&self) -> Option<&(Tree, Vec<TableUse>)> {
+        let with_tables = |tree: Tree| {
+            let tables = tree.table_uses();
+            (tree, tables)
         };
-        self.parsed.get_or_init(parse).as_ref()
-    }
-
-    /// Returns true for the name of a column that is compared in its type: all of its values have one.
-    pub(super) fn has_typed_column(&self, name: &str) -> bool {
-        let named = self.columns_named(name, &[]);
-        !named.is_empty() && named.iter().all(|(table, at)| table.columns()[*at].has_affinity())
+        self.parsed.get_or_init(|| Tree::parse(self.query.sql).map(with_tables)).as_ref()
     }
 
     /// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
@@ -155,18 +149,7 @@ impl QueryRun<'_> {
         let types = dialect::ColumnTypes {
             is_time: &|name| self.may_be_time(name),
             compared: &|table, name| self.compared_type(table, name),
-            written: &|table, name| self.written_column(table, name),
-            unread_times: &|table, name| {
-                let (table, at) = self.column_at(table, name)?;
-                let column = &table.columns()[at];
-                let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
-                is_unread.then_some(column.form)
-            },
-            mixed: &|table, name| {
-                let (table, at) = self.column_at(table, name)?;
-                let kinds = table.columns()[at].kinds;
-                (kinds.intersects(ValueKinds::INTEGER) && kinds.intersects(ValueKinds::REAL)).then_some(())
-            },
+            facts: &|table, name| self.column_facts(table, name),
         };
         'attempts: for attempt in 0.. {
             opened.usage.columns.reset();
@@ -187,9 +170,13 @@ impl QueryRun<'_> {
                     }
                     continue;
                 }
-                Ok(statement) => {
-                    return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
+                Ok(statement) if statement.column_count() == 0 && statement.readonly() => {
+                    return Err(self.invalid_error("the statement is empty".into()));
                 }
+                Ok(statement) if !statement.readonly() || statement.is_explain() != 0 => {
+                    return Err(self.invalid_error("only SELECT is allowed".into()));
+                }
+                Ok(statement) => return Ok(PreparedQuery { statement, sql, renamed }),
                 Err(error) => error,
             };
             if attempt >= MAX_REPAIRS {
@@ -228,14 +215,10 @@ impl QueryRun<'_> {
     fn may_be_time(&self, name: &str) -> bool {
         let is_time = |column: &ColumnDef| matches!(column.form, ColumnForm::Time(_));
         let named = self.columns_named(name, &[]);
-        let mut read =
-            self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
-        let is_digits = |(table, at): &(Arc<OpenTable>, usize)| {
-            matches!(time_unit(table, *at), Some(TimeUnit::DateDigits | TimeUnit::TimeDigits))
-        };
-        named.iter().any(|(table, at)| is_time(&table.columns()[*at]))
-            || named.iter().any(is_digits)
-            || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
+        named.iter().any(|(table, at)| {
+            is_time(&table.columns()[*at])
+                || matches!(time_unit(table, *at), Some(TimeUnit::DateDigits | TimeUnit::TimeDigits))
+        }) || named.is_empty() && self.read_tables().any(|table| table.columns().iter().any(is_time))
     }
 
     /// Returns a column by its table and its name. Without a table, it is the column that is meant by the name.
@@ -251,13 +234,22 @@ impl QueryRun<'_> {
         Some((table, at))
     }
 
-    /// Returns the names of a table and its column whose numbers are written as other texts.
-    fn written_column(&self, table: &str, name: &str) -> Option<(String, String)> {
+    /// Returns what is known of a column beside its type.
+    fn column_facts(&self, table: &str, name: &str) -> Option<ColumnFacts> {
         let (table, at) = self.column_at(table, name)?;
         let column = &table.columns()[at];
         let is_own = |own: &&Arc<VirtualTable>| own.opened().is_some_and(|own| Arc::ptr_eq(own, &table));
-        let own = self.catalogue.tables.iter().find(is_own)?;
-        column.has_other_texts().then(|| (own.name.clone(), column.name.clone()))
+        // Numbers are written otherwise than SQL does: `$2.50`, `15.50`, `true`.
+        let has_other_texts =
+            column.has_written_numbers() && (column.form != ColumnForm::Number || column.has_fractions);
+        let own = self.catalogue.tables.iter().find(is_own).filter(|_| has_other_texts);
+        let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
+        let has = |kinds| column.kinds.intersects(kinds);
+        Some(ColumnFacts {
+            written: own.map(|own| [own.name.clone(), column.name.clone()]),
+            unread_times: is_unread.then_some(column.form),
+            has_some_fractions: has(ValueKinds::INTEGER) && has(ValueKinds::REAL),
+        })
     }
 
     /// Returns the type of a column.
@@ -324,8 +316,6 @@ impl QueryRun<'_> {
 
     /// Returns the names of the columns with texts that the caller may see, of the tables which the statement reads.
     pub(super) fn text_columns(&self) -> Vec<String> {
-        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
-        let rows = tables.filter_map(|table| table.open(&self.deadline));
         let is_text = |column: &&ColumnDef| {
             !column.is_hidden && column.kinds.are_texts() && column.redaction == Redaction::Unredacted
         };
@@ -333,27 +323,19 @@ impl QueryRun<'_> {
             let columns = rows.columns().iter().filter(is_text).map(|column| quote_identifier(&column.name));
             columns.collect::<Vec<_>>()
         };
-        rows.flat_map(names).take(MAX_TEXT_COLUMNS).collect()
-    }
-
-    fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
-        if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
-            let empty = statement.column_count() == 0 && statement.readonly();
-            let message = if empty { "the statement is empty" } else { "only SELECT is allowed" };
-            return Err(self.invalid_error(message.into()));
-        }
-        Ok(statement)
+        self.read_tables().flat_map(names).take(MAX_TEXT_COLUMNS).collect()
     }
 
     /// Returns true for a column of a table that the statement reads; of any table if it cannot be parsed.
     fn has_column(&self, name: &str) -> bool {
-        let uses = self.table_uses();
-        let read: Vec<_> = match uses {
-            [] => self.catalogue.tables.iter().collect(),
-            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
+        let is_named = |table: Arc<OpenTable>| {
+            table.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name))
         };
-        let mut rows = read.into_iter().filter_map(|table| table.open(&self.deadline));
-        rows.any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
+        if self.table_uses().is_empty() {
+            let mut all = self.catalogue.tables.iter().filter_map(|table| table.open(&self.deadline));
+            return all.any(is_named);
+        }
+        self.read_tables().any(is_named)
     }
 }
 
@@ -397,11 +379,13 @@ pub(crate) fn repair_quotes(error: &Error, sql: &str, is_column: impl Fn(&str) -
     }
     let name = message.strip_prefix("no such column: ")?;
     if let Some((quoted, _)) = name.split_once(" - should this be a string literal") {
-        return quote_text(sql, offset?, quoted);
+        // A value in double quotes that is compared with another one is a text.
+        let (at, inside) = (offset?, quoted.strip_prefix('"')?.strip_suffix('"')?);
+        let text = format!("'{}'", inside.replace("\"\"", "\"").replace('\'', "''"));
+        let rest = sql.get(at..)?.strip_prefix(quoted)?;
+        return is_compared_value(sql, at).then(|| format!("{}{text}{rest}", &sql[..at]));
     }
-    // For the condition of a JOIN, SQLite does not tell the place.
-    let given = offset.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
-    let at = given.or_else(|| find_name(sql, name))?;
+    let at = place_of(name, sql, offset)?;
     let (before, rest) = (sql.get(..at)?, sql.get(at + name.len()..)?);
     if is_column(name) {
         return Some(format!("{before}\"{name}\"{rest}"));
@@ -440,13 +424,6 @@ fn quote_keyword(sql: &str, at: usize, is_column: impl Fn(&str) -> bool) -> Opti
     None
 }
 
-/// Turns a value in double quotes that is compared with another one into a text.
-fn quote_text(sql: &str, at: usize, quoted: &str) -> Option<String> {
-    let inside = quoted.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\"").replace('\'', "''");
-    let (before, rest) = (sql.get(..at)?, sql.get(at..)?.strip_prefix(quoted)?);
-    is_compared_value(sql, at).then(|| format!("{before}'{inside}'{rest}"))
-}
-
 /// Returns the statement with another name in place of a column that was not found, the part of that column that is replaced,
 /// and the other name: of `guest_name`, `guestName`. `column_meant` returns the column that a name means after that of a table,
 /// which may be empty.
@@ -457,9 +434,7 @@ pub(crate) fn repair_spelling(
 ) -> Option<(String, (String, String))> {
     let Error::SqlInputError { msg, offset, .. } = error else { return None };
     let name = msg.strip_prefix("no such column: ").filter(|name| !name.contains('"'))?;
-    let given = usize::try_from(*offset).ok();
-    let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
-    let at = given.or_else(|| find_name(sql, name))?;
+    let at = place_of(name, sql, usize::try_from(*offset).ok())?;
     // The statement would read other places as the alias.
     if is_used_alias(sql, name.rsplit('.').next()?) {
         return None;
@@ -473,14 +448,17 @@ pub(crate) fn repair_spelling(
     Some((repaired, (wrong.to_owned(), right)))
 }
 
-/// Returns the offset of a name outside of texts, quoted names and comments.
-fn find_name(sql: &str, name: &str) -> Option<usize> {
+/// Returns the place of a name: the one that SQLite tells, or for the condition of a JOIN, of which it tells none, the first
+/// outside of texts, quoted names and comments.
+fn place_of(name: &str, sql: &str, given: Option<usize>) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.');
-    word_offsets(sql).into_iter().find(|at| {
+    let is_name = |at: &usize| {
         let rest = sql.get(*at..).and_then(|rest| rest.strip_prefix(name));
         rest.is_some_and(|rest| !rest.starts_with(is_word))
             && !sql.get(..*at).is_some_and(|before| before.ends_with('.'))
-    })
+    };
+    let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
+    given.or_else(|| word_offsets(sql).into_iter().find(is_name))
 }
 
 #[cfg(test)]

@@ -79,25 +79,16 @@ fn mismatch(context: &Context<'_>) -> Option<String> {
     let is_true = matches!(context.get_raw(1), ValueRef::Integer(1));
     let is_equal = |other: &&Operand<'_>| value.number.partial_cmp(&other.number) == Some(Ordering::Equal);
     let equal = others.iter().filter(|other| value.is_text != other.is_text).find(is_equal);
-    let (meant, other) = match &*op {
-        "=" | "IN" => (equal.is_some(), equal?),
-        "<>" | "!=" | "NOT IN" => (equal.is_none(), equal?),
-        "CASE" => (!is_true, equal?),
-        "BETWEEN" => {
-            let [low, high] = &others[..] else { return None };
-            (low.number <= value.number && value.number <= high.number, low)
-        }
-        _ => {
-            let [other] = &others[..] else { return None };
-            let is_meant = match &*op {
-                "<" => value.number < other.number,
-                "<=" => value.number <= other.number,
-                ">" => value.number > other.number,
-                ">=" => value.number >= other.number,
-                _ => return None,
-            };
-            (is_meant, other)
-        }
+    let (meant, other) = match (&*op, &others[..]) {
+        ("=" | "IN", _) => (true, equal?),
+        ("<>" | "!=" | "NOT IN", _) => (false, equal?),
+        ("CASE", _) => (!is_true, equal?),
+        ("BETWEEN", [low, high]) => (low.number <= value.number && value.number <= high.number, low),
+        ("<", [other]) => (value.number < other.number, other),
+        ("<=", [other]) => (value.number <= other.number, other),
+        (">", [other]) => (value.number > other.number, other),
+        (">=", [other]) => (value.number >= other.number, other),
+        _ => return None,
     };
     if meant == is_true || value.is_text == other.is_text {
         return None;

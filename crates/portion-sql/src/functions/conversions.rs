@@ -5,37 +5,35 @@ use std::sync::Arc;
 use portion_text::column_form::{CellNumber, amount};
 use portion_text::timestamp::Timestamp;
 use rusqlite::Result;
-use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
 use super::dates::DateFunctions;
 use super::values::{Registry, add, function_error, text_value};
 use crate::usage::StatementUsage;
 
+/// Converts a number.
+type Convert = fn(Value) -> Value;
+
 pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
-    let noted = Arc::clone(usage);
-    let read = move |context: &Context<'_>| {
-        let number = to_number(context.get_raw(0));
-        if let (Value::Null, ValueRef::Text(text)) = (&number, context.get_raw(0)) {
-            noted.unread.record(&String::from_utf8_lossy(text));
-        }
-        number
-    };
-    let (whole, fraction) = (read.clone(), read.clone());
-    add(registry, "to_integer", 1, move |context| {
-        Ok(match whole(context) {
+    let conversions: [(&str, Convert); 3] = [
+        ("to_integer", |number| match number {
             Value::Real(n) if n.is_finite() && n.abs() < 9.2e18 => Value::Integer(n.round_ties_even() as i64),
             Value::Integer(n) => Value::Integer(n),
             _ => Value::Null,
-        })
-    })?;
-    add(registry, "to_real", 1, move |context| {
-        Ok(match fraction(context) {
-            Value::Integer(n) => Value::Real(n as f64),
-            other => other,
-        })
-    })?;
-    add(registry, "to_number", 1, move |context| Ok(read(context)))?;
+        }),
+        ("to_real", |number| if let Value::Integer(n) = number { Value::Real(n as f64) } else { number }),
+        ("to_number", |number| number),
+    ];
+    for (name, convert) in conversions {
+        let usage = Arc::clone(usage);
+        add(registry, name, 1, move |context| {
+            let number = to_number(context.get_raw(0));
+            if let (Value::Null, ValueRef::Text(text)) = (&number, context.get_raw(0)) {
+                usage.unread.record(&String::from_utf8_lossy(text));
+            }
+            Ok(convert(number))
+        })?;
+    }
     add(registry, "to_boolean", 1, |context| Ok(to_boolean(context.get_raw(0))))?;
     let dates = DateFunctions { registry, usage };
     dates.add("to_date", 1, |call| Ok(call.moment(0).map(Timestamp::write_date)))?;

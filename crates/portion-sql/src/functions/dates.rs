@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_text::column_form::{ColumnForm, DateOrder, code_number, read_time};
-use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
+use portion_text::timestamp::{CivilDate, Timestamp};
 use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
@@ -22,9 +22,12 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         dates.add(part, 1, move |call| Ok(part_of(part, call.moment(0))))?;
     }
     dates.add("date_trunc datetrunc timestamp_trunc datetime_trunc", 2, truncate)?;
-    dates.add("time_bucket date_bin", -1, bucket)?;
+    for arguments in [2, 3] {
+        dates.add("time_bucket date_bin", arguments, bucket)?;
+        dates
+            .add("datediff date_diff datetime_diff", arguments, |call| difference(call, count_boundaries))?;
+    }
     dates.add("date_part datepart", 2, date_part)?;
-    dates.add("datediff date_diff datetime_diff", -1, |call| difference(call, count_boundaries))?;
     dates.add("timestampdiff timestamp_diff", 3, |call| difference(call, count_units))?;
     dates.add("date_minus", 2, |call| date_sum(call, -1))?;
     dates.add("date_plus", 2, |call| date_sum(call, 1))?;
@@ -64,12 +67,7 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         };
         Ok(text.and_then(|text| read(&text)).unwrap_or_else(|| owned_value(value)))
     })?;
-    let name = |names: &[&str], at: i64| names.get(at as usize).map(|name| (*name).to_owned());
-    dates.add("monthname", 1, move |call| {
-        Ok(call.moment(0).and_then(|moment| name(&MONTHS, moment.date().month - 1)))
-    })?;
-    dates
-        .add("dayname", 1, move |call| Ok(call.moment(0).and_then(|moment| name(&WEEKDAYS, weekday(moment)))))
+    Ok(())
 }
 
 /// A connection that gets functions of dates.
@@ -141,36 +139,32 @@ const MIN_EPOCH_DIGITS: u64 = 1_000_000_000;
 
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
 fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
-    let number = |at: usize| match call.get_raw(at) {
-        ValueRef::Integer(n) => Some(Value::Integer(n)),
-        ValueRef::Real(n) => Some(Value::Real(n)),
-        ValueRef::Text(text) => {
-            let text = std::str::from_utf8(text).ok()?.trim();
-            text.parse().map(Value::Integer).or_else(|_| text.parse().map(Value::Real)).ok()
-        }
-        ValueRef::Null | ValueRef::Blob(_) => None,
-    };
-    let real = |value: &Value| match value {
-        Value::Integer(n) => *n as f64,
-        Value::Real(n) => *n,
-        _ => 0.0,
+    let integer = |at: usize| match call.get_raw(at) {
+        ValueRef::Integer(n) => Some(n),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
     };
     let text_of = |at: usize| text_value(call.get_raw(at)).unwrap_or_default();
-    match (number(0), number(1)) {
-        (Some(Value::Integer(a)), Some(Value::Integer(b))) => {
-            let sum = if sign < 0 { a.checked_sub(b) } else { a.checked_add(b) };
-            Ok(sum.map_or_else(|| Value::Real(a as f64 + sign as f64 * b as f64), Value::Integer))
+    match (number_argument(call, 0), number_argument(call, 1)) {
+        (Some(a), Some(b)) => {
+            let sum = integer(0).zip(integer(1)).map(|(a, b)| a.checked_add(b.checked_mul(sign)?));
+            Ok(sum.flatten().map_or_else(|| Value::Real(a + sign as f64 * b), Value::Integer))
         }
-        (Some(a), Some(b)) => Ok(Value::Real(real(&a) + sign as f64 * real(&b))),
         // A number of more days than dates have is a time itself.
-        (None, Some(days)) if real(&days).abs() < MAX_DAYS => {
-            Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
+        (None, Some(days)) if days.abs() < MAX_DAYS => {
+            Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * days)).into())
         }
-        (Some(days), None) if sign > 0 && real(&days).abs() < MAX_DAYS => {
-            Ok(call.moment(1).and_then(|date| shift_days(date, real(&days))).into())
+        (Some(days), None) if sign > 0 && days.abs() < MAX_DAYS => {
+            Ok(call.moment(1).and_then(|date| shift_days(date, days)).into())
         }
         _ => match (call.moment(0), call.moment(1)) {
-            (Some(a), Some(b)) if sign < 0 => Ok(days_between(a, b)),
+            (Some(a), Some(b)) if sign < 0 && a.is_date && b.is_date => {
+                Ok(Value::Integer(a.days() - b.days()))
+            }
+            (Some(a), Some(b)) if sign < 0 => {
+                let nanos = f64::from(a.nanos) - f64::from(b.nanos);
+                Ok(Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0))
+            }
             (Some(_), Some(_)) => Err(function_error("a sum of two dates")),
             (Some(_), None) if text_of(1).contains(' ') => Ok(shift_by_text(call, sign)?.into()),
             _ => Ok(Value::Null),
@@ -190,43 +184,29 @@ fn shift_days(date: Timestamp, days: f64) -> Option<String> {
     shift(date, unit, count.round() as i64).map(Timestamp::write)
 }
 
-/// Returns the days between two dates; a fraction if one has a time of day.
-fn days_between(a: Timestamp, b: Timestamp) -> Value {
-    if a.is_date && b.is_date {
-        return Value::Integer(a.days() - b.days());
-    }
-    let nanos = f64::from(a.nanos) - f64::from(b.nanos);
-    Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0)
-}
-
 /// `date_trunc(unit, time)`, or with the arguments exchanged.
 fn truncate(call: &DateCall<'_>) -> Result<Option<String>> {
-    let Some((unit, at)) = unit_and_time(call) else { return Ok(None) };
+    let unit_at = |at: usize| text_value(call.get_raw(at)).map(|text| unit_name(&text));
+    let Some(first) = unit_at(0) else { return Ok(None) };
+    let second = unit_at(1).filter(|second| !is_unit(&first) && is_unit(second));
+    let (unit, at) = second.map_or((first, 1), |second| (second, 0));
     let Some(moment) = call.moment(at) else { return Ok(None) };
-    let date = moment.date();
-    let first = |year, month| Some(Timestamp::from_days(CivilDate { year, month, day: 1 }.days()));
-    let start = match unit.as_str() {
-        "century" | "decade" => {
-            let years = if unit == "decade" { 10 } else { 100 };
-            first(date.year - date.year % years, 1)
-        }
-        "year" => first(date.year, 1),
-        "quarter" => first(date.year, (date.month - 1) / 3 * 3 + 1),
-        "month" => first(date.year, date.month),
-        "week" => Some(Timestamp::from_days(moment.days() - (weekday(moment) + 6) % 7)),
-        "day" => Some(Timestamp::from_days(moment.days())),
-        "hour" | "minute" | "second" => {
-            let step = unit_seconds(&unit).unwrap_or(1);
-            Some(Timestamp {
-                seconds: moment.seconds.div_euclid(step) * step,
-                nanos: 0,
-                is_date: false,
-                ..moment
-            })
+    if let Some(months) = unit_months(&unit) {
+        let date = moment.date();
+        let month = (date.year * 12 + date.month - 1).div_euclid(months) * months;
+        let first = CivilDate { year: month.div_euclid(12), month: month.rem_euclid(12) + 1, day: 1 };
+        return Ok(Some(Timestamp::from_days(first.days()).write()));
+    }
+    let start = match (unit.as_str(), unit_seconds(&unit)) {
+        ("week", _) => Timestamp::from_days(moment.days() - (weekday(moment) + 6) % 7),
+        ("day", _) => Timestamp::from_days(moment.days()),
+        (_, Some(step)) => {
+            let seconds = moment.seconds.div_euclid(step) * step;
+            Timestamp { seconds, nanos: 0, is_date: false, ..moment }
         }
         _ => return Err(unknown_unit(&unit)),
     };
-    Ok(start.map(Timestamp::write))
+    Ok(Some(start.write()))
 }
 
 /// Begin of the intervals of `time_bucket`, a Monday, in seconds since 1970: 2000-01-03.
@@ -234,16 +214,11 @@ const BUCKET_ORIGIN: i64 = 946_857_600;
 
 /// `time_bucket('15 minutes', time)`, or with a third argument at which an interval begins.
 fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
-    if !(2..=3).contains(&call.len()) {
-        return Err(function_error("time_bucket takes an interval and a time: time_bucket('15 minutes', t)"));
-    }
     let Some(interval) = text_value(call.get_raw(0)) else { return Ok(None) };
-    let words: Vec<&str> = interval.split_ascii_whitespace().collect();
-    let (count, unit) = match words[..] {
-        [count, unit] => (count.parse::<i64>().ok(), unit_name(unit)),
-        _ => (None, String::new()),
-    };
-    let step = count.zip(unit_seconds(&unit)).and_then(|(count, unit)| count.checked_mul(unit));
+    let step = interval
+        .trim()
+        .split_once(' ')
+        .and_then(|(count, unit)| count.parse::<i64>().ok()?.checked_mul(unit_seconds(&unit_name(unit))?));
     let step = step.filter(|step| *step > 0).ok_or_else(|| {
         function_error(format!(
             "{} is no interval of weeks or less; for others use date_trunc('month', t)",
@@ -260,21 +235,10 @@ fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
     Ok(call.moment(1).zip(origin).and_then(|(moment, origin)| start(moment, origin)))
 }
 
-/// Returns the unit among two arguments, and the index of the other one.
-fn unit_and_time(call: &DateCall<'_>) -> Option<(String, usize)> {
-    let first = unit_name(&text_value(call.get_raw(0))?);
-    if is_unit(&first) {
-        return Some((first, 1));
-    }
-    let second = unit_name(&text_value(call.get_raw(1))?);
-    if is_unit(&second) { Some((second, 0)) } else { Some((first, 1)) }
-}
-
 fn date_part(call: &DateCall<'_>) -> Result<Value> {
     let Some(part) = text_value(call.get_raw(0)) else { return Ok(Value::Null) };
     let part = unit_name(&part);
-    let known = ["dow", "isodow", "doy", "epoch", "decade", "century", "isoyear", "millisecond", "dayofweek"];
-    if !PARTS.contains(&part.as_str()) && !known.contains(&part.as_str()) {
+    if part_of(&part, Some(Timestamp::from_days(0))) == Value::Null {
         return Err(function_error(format!(
             "{} is not a part of a date; use year, quarter, month, week, day, dow, doy, hour, minute, second, epoch",
             part.chars().take(40).collect::<String>()
@@ -336,17 +300,12 @@ fn difference(call: &DateCall<'_>, count: CountUnits) -> Result<Option<i64>> {
     };
     let (unit, from, to) = match call.len() {
         2 => ("day".to_owned(), 1, 0),
-        3 => match (unit_at(0), unit_at(2)) {
+        _ => match (unit_at(0), unit_at(2)) {
             (Some(unit), _) if is_unit(&unit) => (unit, 1, 2),
             (_, Some(unit)) if is_unit(&unit) => (unit, 1, 0),
             (Some(unit), _) => return Err(unknown_unit(&unit)),
             _ => return Ok(None),
         },
-        _ => {
-            return Err(function_error(
-                "datediff takes a unit and two dates: datediff('day', earlier, later)",
-            ));
-        }
     };
     let both = call.moment(from).zip(call.moment(to));
     Ok(both.and_then(|(from, to)| count(&unit, from, to)))

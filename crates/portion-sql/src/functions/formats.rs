@@ -43,13 +43,8 @@ enum FormatPart {
 
 pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
     let dates = DateFunctions { registry, usage };
-    let readers = [
-        ("to_date", Dialect::Postgres),
-        ("to_timestamp", Dialect::Postgres),
-        ("strptime", Dialect::Strptime),
-    ];
-    for (name, dialect) in readers {
-        dates.add(name, 2, move |call| {
+    for (names, dialect) in [("to_date to_timestamp", Dialect::Postgres), ("strptime", Dialect::Strptime)] {
+        dates.add(names, 2, move |call| {
             let (text, format) = (text_value(call.get_raw(0)), text_value(call.get_raw(1)));
             let Some((text, format)) = text.zip(format) else { return Ok(None) };
             Ok(parse_with(&text, &parse_format(&format, dialect)?).map(Timestamp::write))

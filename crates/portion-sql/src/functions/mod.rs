@@ -25,7 +25,7 @@ use rusqlite::types::{Value, ValueRef};
 
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::usage::StatementUsage;
-pub(crate) use values::Registry;
+pub(crate) use values::{Registry, interrupted_error};
 use values::{add, number_argument};
 
 /// Returns true if a text is a date or a time.

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use rusqlite::Result;
 use rusqlite::functions::Context;
 
 use super::values::{Registry, add, function_error, interrupted_error, text_value};
@@ -32,19 +33,23 @@ struct LikePattern {
     ignores_case: bool,
 }
 
-pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
-    let (like, escaped, glob) = (Arc::clone(deadline), Arc::clone(deadline), Arc::clone(deadline));
-    add(registry, "like", 2, move |context| {
-        evaluate(context, &like, |pattern| LikePattern::like(pattern, None))
-    })?;
-    add(registry, "like", 3, move |context| {
-        let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
-        let mut chars = escape.chars();
-        let (Some(escape), None) = (chars.next(), chars.next()) else {
-            return Err(function_error("ESCAPE expression must be a single character"));
-        };
-        evaluate(context, &escaped, move |pattern| LikePattern::like(pattern, Some(escape)))
-    })?;
+pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>) -> Result<()> {
+    for arguments in [2, 3] {
+        let deadline = Arc::clone(deadline);
+        add(registry, "like", arguments, move |context| {
+            let mut escape = None;
+            if arguments == 3 {
+                let Some(given) = text_value(context.get_raw(2)) else { return Ok(None) };
+                let mut chars = given.chars();
+                escape = chars.next().filter(|_| chars.next().is_none());
+                if escape.is_none() {
+                    return Err(function_error("ESCAPE expression must be a single character"));
+                }
+            }
+            evaluate(context, &deadline, |pattern| LikePattern::like(pattern, escape))
+        })?;
+    }
+    let glob = Arc::clone(deadline);
     add(registry, "glob", 2, move |context| evaluate(context, &glob, LikePattern::glob))
 }
 
@@ -52,7 +57,7 @@ fn evaluate(
     context: &Context<'_>,
     deadline: &QueryDeadline,
     compile: impl FnOnce(&str) -> LikePattern,
-) -> rusqlite::Result<Option<bool>> {
+) -> Result<Option<bool>> {
     let (Some(pattern), Some(text)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
         return Ok(None);
     };
@@ -60,7 +65,7 @@ fn evaluate(
         return Err(function_error("LIKE or GLOB pattern too complex"));
     }
     let pattern = context.get_or_create_aux(0, |_| Ok::<_, std::fmt::Error>(compile(&pattern)))?;
-    pattern.matches(&text, deadline).map(Some).map_err(|DeadlineReached| interrupted_error())
+    pattern.matches(&text, deadline).map(Some)
 }
 
 impl LikePattern {
@@ -108,7 +113,7 @@ impl LikePattern {
     }
 
     /// Returns true if the whole text matches.
-    fn matches(&self, text: &str, deadline: &QueryDeadline) -> Result<bool, DeadlineReached> {
+    fn matches(&self, text: &str, deadline: &QueryDeadline) -> Result<bool> {
         let [first, rest @ ..] = self.segments.as_slice() else { return Ok(text.is_empty()) };
         let mut steps = StepBudget { remaining: STEPS_PER_CHECK, deadline };
         let Some(mut left) = self.match_prefix(first, text, &mut steps)? else { return Ok(false) };
@@ -141,7 +146,7 @@ impl LikePattern {
         part: &[CharMatcher],
         text: &'a str,
         steps: &mut StepBudget<'_>,
-    ) -> PrefixMatch<'a> {
+    ) -> Result<Option<&'a str>> {
         let mut chars = text.chars();
         steps.spend()?;
         for matcher in part {
@@ -162,12 +167,6 @@ impl LikePattern {
     }
 }
 
-/// The deadline was reached.
-struct DeadlineReached;
-
-/// The rest of a text that begins with a segment; `None` if it does not.
-type PrefixMatch<'a> = Result<Option<&'a str>, DeadlineReached>;
-
 /// Steps between two checks of the deadline: well under a millisecond.
 const STEPS_PER_CHECK: u32 = 1 << 16;
 
@@ -178,11 +177,13 @@ struct StepBudget<'a> {
 
 impl StepBudget<'_> {
     #[inline]
-    fn spend(&mut self) -> Result<(), DeadlineReached> {
+    fn spend(&mut self) -> Result<()> {
         self.remaining -= 1;
         if self.remaining == 0 {
             self.remaining = STEPS_PER_CHECK;
-            return if self.deadline.is_over() { Err(DeadlineReached) } else { Ok(()) };
+            if self.deadline.is_over() {
+                return Err(interrupted_error());
+            }
         }
         Ok(())
     }

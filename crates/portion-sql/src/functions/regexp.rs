@@ -2,7 +2,7 @@
 //! backtracks: at worst a search takes the product of both lengths, and that product is limited.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::Result;
@@ -11,6 +11,7 @@ use rusqlite::functions::Context;
 use super::values::{
     Registry, add, function_error, interrupted_error, number_argument, text_value, too_big_error,
 };
+use crate::dialect::pattern;
 use crate::limits::QueryDeadline;
 
 /// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.
@@ -40,11 +41,6 @@ pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, ma
         let replacing = Arc::clone(deadline);
         add(registry, "regexp_replace", arguments + 1, move |context| replace(context, &replacing, max))?;
     }
-    add(registry, "regexp_full_match", 2, |context| {
-        // Anchored, because the first match of `a|ab` in `ab` is not the longest.
-        let found = search_for(context, 0, 2, |pattern| format!(r"\A(?:{pattern})\z"))?;
-        Ok(found.map(|(text, pattern)| pattern.regex.is_match(&text)))
-    })?;
     let counting = Arc::clone(deadline);
     add(registry, "regexp_count", 2, move |context| {
         let Some((text, pattern)) = search(context, 0, 2)? else { return Ok(None) };
@@ -63,16 +59,6 @@ type Subject<'a> = (Cow<'a, str>, Arc<CompiledPattern>);
 /// Returns the text of one argument and the compiled pattern that follows it; `None` if either is NULL.
 /// `flags_at` is the index of the flags, if there are so many arguments.
 fn search<'a>(context: &'a Context<'_>, text_at: usize, flags_at: usize) -> Result<Option<Subject<'a>>> {
-    search_for(context, text_at, flags_at, str::to_owned)
-}
-
-/// Like [`search`], for a pattern made from that of the statement.
-fn search_for<'a>(
-    context: &'a Context<'_>,
-    text_at: usize,
-    flags_at: usize,
-    form: impl Fn(&str) -> String,
-) -> Result<Option<Subject<'a>>> {
     let pattern_at = 1 - text_at;
     let (Some(pattern), Some(text)) =
         (text_value(context.get_raw(pattern_at)), text_value(context.get_raw(text_at)))
@@ -86,7 +72,6 @@ fn search_for<'a>(
     };
     let flags: String = flags.chars().filter(|flag| matches!(flag, 'i' | 'm' | 's' | 'x')).collect();
     let compiled: Arc<CompiledPattern> = context.get_or_create_aux(pattern_at as i32, |_| {
-        let pattern = form(&pattern);
         if flags.is_empty() { compile(&pattern) } else { compile(&format!("(?{flags}){pattern}")) }
     })?;
     if text.len().saturating_mul(compiled.size) > MAX_MATCH_WORK {
@@ -130,8 +115,7 @@ fn replace(context: &Context<'_>, deadline: &QueryDeadline, max: usize) -> Resul
 }
 
 /// A group as Postgres and others write it in a replacement.
-static GROUP: std::sync::LazyLock<Regex> =
-    std::sync::LazyLock::new(|| Regex::new(r"\\(\d)").unwrap_or_else(|_| unreachable!()));
+static GROUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\(\d)"));
 
 fn check_deadline(count: usize, deadline: &QueryDeadline) -> Result<()> {
     if count.is_multiple_of(256) && deadline.is_over() { Err(interrupted_error()) } else { Ok(()) }
@@ -145,14 +129,13 @@ fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {
         match RegexBuilder::new(pattern).size_limit(size).build() {
             Ok(regex) => return Ok(CompiledPattern { regex, size }),
             Err(regex::Error::CompiledTooBig(_)) => {}
-            Err(error) => return Err(format!("REGEXP: {}", last_line(&error.to_string()))),
+            Err(error) => {
+                // Without the drawing of its place.
+                let error = error.to_string();
+                let line = error.lines().last().unwrap_or_default();
+                return Err(format!("REGEXP: {}", line.strip_prefix("error: ").unwrap_or(line)));
+            }
         }
     }
     Err("REGEXP: the pattern is too large".into())
-}
-
-/// Returns the error without the drawing of its place.
-fn last_line(error: &str) -> &str {
-    let line = error.lines().last().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line)
 }

@@ -31,16 +31,10 @@ pub(super) fn register(
             registry.connection.create_aggregate_function(name, arguments, PURE, quantile)?;
         }
     }
-    for (names, is_greatest) in [("arg_max max_by", true), ("arg_min min_by", false)] {
+    for (names, arguments, replaces) in EXTREMES {
         for name in registry.wanted_of(names) {
-            let extreme = Extreme { is_greatest, meter: Arc::clone(&meter) };
-            registry.connection.create_aggregate_function(name, 2, PURE, extreme)?;
-        }
-    }
-    for (names, is_last) in [("any_value first", false), ("last", true)] {
-        for name in registry.wanted_of(names) {
-            let one = OneValue { is_last, meter: Arc::clone(&meter) };
-            registry.connection.create_aggregate_function(name, 1, PURE, one)?;
+            let extreme = Extreme { replaces, meter: Arc::clone(&meter) };
+            registry.connection.create_aggregate_function(name, arguments, PURE, extreme)?;
         }
     }
     Ok(())
@@ -136,8 +130,16 @@ impl Aggregate<Sample, Value> for Quantile {
         }
         sample.values.sort_unstable_by(compare);
         Ok(match self.measure {
-            Measure::Mode => most_frequent(&sample.values),
-            Measure::Discrete => discrete(&sample.values, sample.share.unwrap_or(0.5)),
+            // Of several values, the smallest.
+            Measure::Mode => {
+                let runs = sample.values.chunk_by(|a, b| compare(a, b).is_eq());
+                let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
+                longest.map_or(Value::Null, |run| run[0].clone())
+            }
+            Measure::Discrete => {
+                let place = (sample.share.unwrap_or(0.5) * sample.values.len() as f64).ceil() as usize;
+                sample.values.get(place.saturating_sub(1)).cloned().unwrap_or(Value::Null)
+            }
             Measure::Continuous | Measure::Percent => continuous(&sample.values, sample.share.unwrap_or(0.5)),
         })
     }
@@ -187,21 +189,20 @@ fn continuous(values: &[Value], share: f64) -> Value {
     Value::Real(below + (above - below) * place.fract())
 }
 
-fn discrete(values: &[Value], share: f64) -> Value {
-    let place = (share * values.len() as f64).ceil() as usize;
-    values.get(place.saturating_sub(1)).cloned().unwrap_or(Value::Null)
-}
+/// A condition for the order of a key after the one of the value that is kept, with which its value replaces that.
+type Replaces = fn(Ordering) -> bool;
 
-/// Returns the most frequent value; of several, the smallest.
-fn most_frequent(values: &[Value]) -> Value {
-    let runs = values.chunk_by(|a, b| compare(a, b).is_eq());
-    let longest = runs.fold(&values[..0], |best, run| if run.len() > best.len() { run } else { best });
-    longest.first().cloned().unwrap_or(Value::Null)
-}
+/// Names of aggregates that return one value, and their arguments.
+const EXTREMES: [(&str, i32, Replaces); 4] = [
+    ("arg_max max_by", 2, Ordering::is_gt),
+    ("arg_min min_by", 2, Ordering::is_lt),
+    ("any_value first", 1, |_| false),
+    ("last", 1, |_| true),
+];
 
-/// The value of one column where another one is greatest or least.
+/// One value that is not NULL: where another one is greatest or least, the first or the last.
 struct Extreme {
-    is_greatest: bool,
+    replaces: Replaces,
     meter: Arc<MemoryMeter>,
 }
 
@@ -214,15 +215,11 @@ impl Aggregate<Best, Value> for Extreme {
     }
 
     fn step(&self, context: &mut Context<'_>, best: &mut Best) -> Result<()> {
-        let key = owned_value(context.get_raw(1));
+        let key = if context.len() > 1 { owned_value(context.get_raw(1)) } else { Value::Integer(0) };
         if key == Value::Null || context.get_raw(0) == ValueRef::Null {
             return Ok(());
         }
-        let is_better = best.as_ref().is_none_or(|(best, _, _)| {
-            let order = compare(&key, best);
-            if self.is_greatest { order.is_gt() } else { order.is_lt() }
-        });
-        if is_better {
+        if best.as_ref().is_none_or(|(best, _, _)| (self.replaces)(compare(&key, best))) {
             let value = owned_value(context.get_raw(0));
             let bytes = value_bytes(&key) + value_bytes(&value);
             self.meter.add(bytes)?;
@@ -236,38 +233,6 @@ impl Aggregate<Best, Value> for Extreme {
     fn finalize(&self, _: &mut Context<'_>, best: Option<Best>) -> Result<Value> {
         let Some((_, value, bytes)) = best.flatten() else { return Ok(Value::Null) };
         self.meter.release(bytes);
-        Ok(value)
-    }
-}
-
-/// The first or the last value that is not NULL.
-struct OneValue {
-    is_last: bool,
-    meter: Arc<MemoryMeter>,
-}
-
-impl Aggregate<Option<Value>, Value> for OneValue {
-    fn init(&self, _: &mut Context<'_>) -> Result<Option<Value>> {
-        Ok(None)
-    }
-
-    fn step(&self, context: &mut Context<'_>, kept: &mut Option<Value>) -> Result<()> {
-        if kept.is_some() && !self.is_last || context.get_raw(0) == ValueRef::Null {
-            return Ok(());
-        }
-        let value = owned_value(context.get_raw(0));
-        self.meter.add(value_bytes(&value))?;
-        if let Some(before) = kept.replace(value) {
-            self.meter.release(value_bytes(&before));
-        }
-        Ok(())
-    }
-
-    fn finalize(&self, _: &mut Context<'_>, kept: Option<Option<Value>>) -> Result<Value> {
-        let value = kept.flatten().unwrap_or(Value::Null);
-        if value != Value::Null {
-            self.meter.release(value_bytes(&value));
-        }
         Ok(value)
     }
 }

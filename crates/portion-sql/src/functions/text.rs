@@ -1,10 +1,12 @@
 //! Text functions of other dialects, and linear ones in place of those of SQLite. Their results are limited in size.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use memchr::memmem;
 use portion_json::containers;
-use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::scan::{JsonKind, is_json};
 use portion_json::span::Span;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
@@ -18,7 +20,13 @@ use crate::table::VirtualTable;
 use crate::usage::StatementUsage;
 
 pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
-    register_builtins(registry, max)?;
+    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
+    add(registry, "replace", 3, move |context| replace(context, max))?;
+    for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
+        for arguments in [1, 2] {
+            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
+        }
+    }
     add(registry, "left", 2, |context| Ok(part(context, true)))?;
     add(registry, "right", 2, |context| Ok(part(context, false)))?;
     add(registry, "split_part", 3, |context| Ok(split_part(context)))?;
@@ -40,8 +48,10 @@ pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
             Ok(both.map(|(text, part)| position(&text, &part)))
         })?;
     }
-    add(registry, "lpad", -1, move |context| pad(context, true, max))?;
-    add(registry, "rpad", -1, move |context| pad(context, false, max))?;
+    for arguments in [2, 3] {
+        add(registry, "lpad", arguments, move |context| pad(context, true, max))?;
+        add(registry, "rpad", arguments, move |context| pad(context, false, max))?;
+    }
     add(registry, "repeat", 2, move |context| {
         let (Some(text), Some(times)) = (text(context, 0), number_argument(context, 1)) else {
             return Ok(None);
@@ -52,8 +62,14 @@ pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
         }
         Ok(Some(text.repeat(times)))
     })?;
-    add(registry, "greatest", -1, |context| Ok(extreme(context, true)))?;
-    add(registry, "least", -1, |context| Ok(extreme(context, false)))?;
+    for (name, order) in [("greatest", Ordering::Greater), ("least", Ordering::Less)] {
+        add(registry, name, -1, move |context| {
+            let values = (0..context.len()).map(|at| context.get_raw(at));
+            let values = values.filter(|value| *value != ValueRef::Null);
+            let best = values.reduce(|a, b| if compare_values(b, a) == order { b } else { a });
+            Ok(best.map_or(Value::Null, owned_value))
+        })?;
+    }
     add(registry, "list_contains", 2, |context| Ok(list_contains(context)))?;
     add(registry, "array_to_string array_join", 2, move |context| join(context, max))
 }
@@ -70,7 +86,7 @@ const COMPARISONS: [(&str, Comparison); 4] = [
     }),
 ];
 
-fn text<'a>(context: &'a Context<'_>, at: usize) -> Option<std::borrow::Cow<'a, str>> {
+fn text<'a>(context: &'a Context<'_>, at: usize) -> Option<Cow<'a, str>> {
     text_value(context.get_raw(at))
 }
 
@@ -116,9 +132,6 @@ fn position(text: &str, part: &str) -> i64 {
 }
 
 fn pad(context: &Context<'_>, at_start: bool, max: usize) -> Result<Option<String>> {
-    if !(2..=3).contains(&context.len()) {
-        return Err(super::values::function_error("lpad and rpad take a text, a length and a filling"));
-    }
     let (Some(text), Some(width)) = (text(context, 0), number_argument(context, 1)) else { return Ok(None) };
     let filling = if context.len() == 3 { text_value(context.get_raw(2)) } else { Some(" ".into()) };
     let Some(filling) = filling else { return Ok(None) };
@@ -131,35 +144,19 @@ fn pad(context: &Context<'_>, at_start: bool, max: usize) -> Result<Option<Strin
     Ok(Some(if at_start { padding + &kept } else { kept + &padding }))
 }
 
-/// The greatest or the least argument that is not NULL.
-fn extreme(context: &Context<'_>, greatest: bool) -> Value {
-    let values = (0..context.len()).map(|at| context.get_raw(at)).filter(|value| *value != ValueRef::Null);
-    let best = if greatest {
-        values.reduce(|best, value| if compare_values(value, best).is_gt() { value } else { best })
-    } else {
-        values.reduce(|best, value| if compare_values(value, best).is_lt() { value } else { best })
-    };
-    best.map_or(Value::Null, owned_value)
-}
-
 /// Returns true if a JSON array has an element that equals a value.
 fn list_contains(context: &Context<'_>) -> Option<bool> {
     let (list, wanted) = (text(context, 0)?, context.get_raw(1));
     if JsonKind::of_value(&list) != JsonKind::Array {
         return None;
     }
-    for item in containers::items(&list, Span::new(0, list.len())) {
-        let is_equal = match Cell::from_json(item.slice(&list)) {
-            Cell::Null => false,
-            Cell::Integer(n) => compare_values(ValueRef::Integer(n), wanted).is_eq(),
-            Cell::Real(n) => compare_values(ValueRef::Real(n), wanted).is_eq(),
-            Cell::Text(text) => wanted.as_str().is_ok_and(|wanted| wanted == text),
-        };
-        if is_equal {
-            return Some(true);
-        }
-    }
-    Some(false)
+    let mut items = containers::items(&list, Span::new(0, list.len()));
+    Some(items.any(|item| match Cell::from_json(item.slice(&list)) {
+        Cell::Null => false,
+        Cell::Integer(n) => compare_values(ValueRef::Integer(n), wanted).is_eq(),
+        Cell::Real(n) => compare_values(ValueRef::Real(n), wanted).is_eq(),
+        Cell::Text(text) => wanted.as_str().is_ok_and(|wanted| wanted == text),
+    }))
 }
 
 /// Joins the elements of a JSON array.
@@ -168,34 +165,18 @@ fn join(context: &Context<'_>, max: usize) -> Result<Option<String>> {
     if JsonKind::of_value(&list) != JsonKind::Array {
         return Ok(None);
     }
-    let (mut out, mut first) = (String::new(), true);
-    for item in containers::items(&list, Span::new(0, list.len())) {
-        let text = match Cell::from_json(item.slice(&list)) {
-            Cell::Null => continue,
-            Cell::Text(text) => text,
-            Cell::Integer(_) | Cell::Real(_) => item.slice(&list).into(),
-        };
-        if !first {
-            out.push_str(&separator);
-        }
-        first = false;
-        out.push_str(&text);
-        if out.len() > max {
-            return Err(too_big_error());
-        }
+    let text_of = |item: Span| match Cell::from_json(item.slice(&list)) {
+        Cell::Null => None,
+        Cell::Text(text) => Some(text),
+        Cell::Integer(_) | Cell::Real(_) => Some(item.slice(&list).into()),
+    };
+    let items = containers::items(&list, Span::new(0, list.len()));
+    let texts: Vec<Cow<'_, str>> = items.filter_map(text_of).collect();
+    let bytes = texts.iter().map(|text| text.len().saturating_add(separator.len())).sum::<usize>();
+    if bytes > max.saturating_add(separator.len()) {
+        return Err(too_big_error());
     }
-    Ok(Some(out))
-}
-
-fn register_builtins(registry: Registry<'_>, max: usize) -> Result<()> {
-    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
-    add(registry, "replace", 3, move |context| replace(context, max))?;
-    for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
-        for arguments in [1, 2] {
-            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
-        }
-    }
-    Ok(())
+    Ok(Some(texts.join(&*separator)))
 }
 
 /// Returns the number of items of an array, the characters of another text, or the bytes of a blob.
@@ -207,27 +188,18 @@ fn length(value: ValueRef<'_>) -> Option<i64> {
         ValueRef::Blob(bytes) => bytes.len(),
         ValueRef::Text(_) => {
             let text = text_value(value)?;
-            count_items(&text).unwrap_or_else(|| text.chars().count())
+            if text.starts_with('[') && is_json(&text) {
+                containers::items(&text, Span::new(0, text.len())).count()
+            } else {
+                text.chars().count()
+            }
         }
     };
     i64::try_from(count).ok()
 }
 
-/// Returns the number of items of a text that is a JSON array.
-fn count_items(text: &str) -> Option<usize> {
-    let mut reader = JsonReader::new(text.starts_with('[').then_some(text)?);
-    let mut count = 0;
-    reader.enter_array().ok()?;
-    while reader.next_item().ok()? {
-        reader.skip().ok()?;
-        count += 1;
-    }
-    reader.expect_end().ok()?;
-    Some(count)
-}
-
 fn replace(context: &Context<'_>, max: usize) -> Result<Option<String>> {
-    let [text, part, by] = [0, 1, 2].map(|at| text_value(context.get_raw(at)));
+    let [text, part, by] = [0, 1, 2].map(|at| text(context, at));
     let (Some(text), Some(part), Some(by)) = (text, part, by) else { return Ok(None) };
     if part.is_empty() {
         return Ok(Some(text.into_owned()));

@@ -92,7 +92,8 @@ pub(super) fn function_error(message: impl Into<String>) -> Error {
     Error::UserFunctionError(message.into().into())
 }
 
-pub(super) fn interrupted_error() -> Error {
+/// Returns the error that stops the statement.
+pub(crate) fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use portion_core::redact::REDACTED;
 use portion_core::render::MAX_LEAVES_BYTES;
 use portion_core::snapshot::{Layout, List, Slice};
+use portion_json::path::escape_step;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, plain_number};
 
-use super::tree::learn_value;
+use super::tree::{is_empty, learn_value};
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundTable, RowBuffer, RowSource, TableRows, should_stop_at};
 
 /// Maximum patterns of paths whose texts are told apart.
 const MAX_PATTERNS: usize = 4_096;
@@ -62,7 +63,6 @@ struct LeafRows {
     leaves: Vec<(Node, Span)>,
     /// Forms of the texts of each pattern.
     forms: Vec<ColumnForm>,
-    columns: Vec<ColumnDef>,
 }
 
 impl LeafDocument {
@@ -81,7 +81,7 @@ impl LeavesSource {
 }
 
 impl RowSource for LeavesSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let mut scan = LeafScan::default();
         let mut documents = Vec::with_capacity(self.0.len());
         for document in &self.0 {
@@ -90,25 +90,27 @@ impl RowSource for LeavesSource {
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
         // A text is found by `value = 'true'` only as a text: other values of the column are none.
-        let form = |pattern: &Pattern| match pattern.learner.form_among(true) {
+        let form = |pattern: &FormLearner| match pattern.form_among(true) {
             ColumnForm::Boolean => ColumnForm::Text,
             form => form,
         };
         let forms: Vec<ColumnForm> = scan.patterns.iter().map(form).collect();
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
         let mut columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
-        let has_codes = scan.patterns.iter().any(|pattern| pattern.learner.has_number_codes());
+        let has_codes = scan.patterns.iter().any(FormLearner::has_number_codes);
         let has_numbers = has_codes || forms.iter().any(|form| form.is_numeric());
         for column in &mut columns {
             column.is_computed = matches!(column.name.as_str(), "path" | "key");
             column.is_written = column.name == LEAF_VALUE && has_numbers;
         }
-        let (containers, leaves) = (scan.containers, scan.leaves);
-        let mut rows = LeafRows { documents, containers, leaves, forms, columns };
+        let LeafScan { containers, leaves, .. } = scan;
+        let heap_bytes = size_of_val(containers.as_slice()) + size_of_val(leaves.as_slice());
+        let text = self.0.first().map_or_else(|| Slice::new(String::new()), |first| first.text.clone());
+        let rows = LeafRows { documents, containers, leaves, forms };
         // `1.10` would be 1.1 in a column of numbers.
         let has_versions = has_numbers && (0..count).any(|leaf| rows.is_version(leaf));
-        rows.columns.iter_mut().for_each(|column| column.has_codes = has_versions);
-        Some(Arc::new(rows))
+        columns.iter_mut().for_each(|column| column.has_codes = has_versions);
+        Some(FoundTable { heap_bytes, ..FoundTable::new(&text, columns, count, rows) })
     }
 }
 
@@ -118,15 +120,10 @@ struct LeafScan {
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
     kinds: ValueKinds,
-    patterns: Vec<Pattern>,
+    /// Texts of each pattern: the names on the way to values that are alike.
+    patterns: Vec<FormLearner>,
     /// Patterns by the one around them and the name.
     pattern_by_step: HashMap<(u32, Box<str>), u32>,
-}
-
-/// The names on the way to values that are alike.
-#[derive(Default)]
-struct Pattern {
-    learner: FormLearner,
 }
 
 /// A container that is being read.
@@ -141,7 +138,7 @@ impl LeafScan {
     /// Adds the leaves of a document.
     fn add_document(&mut self, document: &LeafDocument, deadline: &QueryDeadline) -> Option<()> {
         let text = &document.text;
-        self.patterns.push(Pattern::default());
+        self.patterns.push(FormLearner::default());
         let pattern = self.patterns.len() as u32 - 1;
         let root = Node { parent: self.containers.len() as u32, step: Step::Root, pattern };
         self.containers.push(root);
@@ -200,7 +197,7 @@ impl LeafScan {
             }
             let Ok(value) = reader.skip() else { return Some(()) };
             if let Some(pattern) = self.patterns.get_mut(node.pattern as usize) {
-                learn_value(value.slice(text), &mut self.kinds, &mut pattern.learner);
+                learn_value(value.slice(text), &mut self.kinds, pattern);
             }
             self.leaves.push((node, value));
             if should_stop_at(self.leaves.len(), deadline) {
@@ -208,9 +205,7 @@ impl LeafScan {
             }
         }
     }
-}
 
-impl LeafScan {
     /// Returns the pattern of a step from the container with a pattern.
     fn pattern(&mut self, text: &str, above: u32, step: Step) -> u32 {
         let name = if let Step::Key(key) = step { key.slice(text) } else { "" };
@@ -222,18 +217,9 @@ impl LeafScan {
             return above;
         }
         let pattern = self.patterns.len() as u32;
-        self.patterns.push(Pattern::default());
+        self.patterns.push(FormLearner::default());
         self.pattern_by_step.insert((above, name.into()), pattern);
         pattern
-    }
-}
-
-fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
-    let mut ahead = reader.clone();
-    if kind == JsonKind::Object {
-        ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
-    } else {
-        ahead.enter_array().is_err() || ahead.next_item() != Ok(true)
     }
 }
 
@@ -260,15 +246,10 @@ impl LeafRows {
     fn path(&self, document: &LeafDocument, leaf: Node) -> String {
         let (mut steps, mut node) = (Vec::new(), leaf);
         // A document begins with its root, and each container comes after the one around it.
-        loop {
-            if matches!(node.step, Step::Root) {
-                break;
-            }
-            steps.push(step_name(&document.text, node.step).replace('~', "~0").replace('/', "~1"));
-            match self.containers.get(node.parent as usize) {
-                Some(parent) => node = *parent,
-                None => break,
-            }
+        while !matches!(node.step, Step::Root) {
+            steps.push(escape_step(&step_name(&document.text, node.step)));
+            let Some(parent) = self.containers.get(node.parent as usize) else { break };
+            node = *parent;
         }
         let pointer: String = steps.iter().rev().flat_map(|step| ["/", step.as_str()]).collect();
         format!("{}{pointer}", document.pointer)
@@ -284,29 +265,11 @@ fn step_name(text: &str, step: Step) -> String {
 }
 
 impl TableRows for LeafRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.leaves.len()
-    }
-
-    fn source_text(&self) -> Slice {
-        self.documents
-            .first()
-            .map_or_else(|| Slice::new(String::new()), |(_, document)| document.text.clone())
-    }
-
     fn written_cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match (self.leaves.get(row.index), self.document(row.index)) {
             (Some((_, value)), Some(document)) if column == 2 => Cell::from_json(value.slice(&document.text)),
             _ => Cell::Null,
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(self.containers.as_slice()) + size_of_val(self.leaves.as_slice())
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::{Layout, List, ListProfile, NamedRows, NamedTable, Slice};
-use portion_json::containers;
+use portion_core::snapshot::{Layout, List, ListProfile, NamedRows, Slice};
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
-use portion_text::names::UniqueNames;
 
-use super::tree::FieldTree;
-use super::{ColumnRole, ItemStats, RecordRows, tree};
+use super::named_cells::NamedRowsSource;
+use super::tree::{self, FieldTree};
 use crate::cell::ValueKinds;
-use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundTable, RowSource, should_stop_at};
 use crate::text::TextPart;
 
 /// The main list of a text.
@@ -50,57 +47,29 @@ impl ValueSource {
 }
 
 impl RowSource for ListSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let ranked_fields = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
-        let records = match &self.list.layout {
-            Layout::Array => {
-                RecordScanner::new().scan_array(&self.text, self.list.span, deadline)?.finish(&self.text)
-            }
-            Layout::Map => {
-                RecordScanner::new().scan_map(&self.text, self.list.span, deadline)?.finish(&self.text)
-            }
-            Layout::Lines => {
-                RecordScanner::new().scan_lines(&self.text, &self.list, deadline)?.finish(&self.text)
-            }
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
+        let (text, span) = (self.text.clone(), self.list.span);
+        let ranked_columns = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
+        let records = |kind| Some(RecordScanner::scan(&text, span, kind, deadline)?.finish(&text));
+        let table = match &self.list.layout {
+            Layout::Array => records(RowKind::Array)?,
+            Layout::Map => records(RowKind::Map)?,
+            Layout::Lines => RecordScanner::scan_lines(&text, &self.list, deadline)?.finish(&text),
             Layout::Table { columns, .. } => {
-                named_records(&self.text, self.list.span, NamedRows::plain(columns.clone()), deadline)?
+                let rows = NamedRows::plain(columns.clone());
+                NamedRowsSource { text, span, rows }.open(deadline)?
             }
         };
-        Some(Arc::new(RecordRows { ranked_fields, ..records }))
+        Some(FoundTable { ranked_columns, ..table })
     }
 }
 
 impl RowSource for ValueSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut scanner = RecordScanner::new();
-        let scanner = match self.kind {
-            RowKind::Array => scanner.scan_array(&self.text, self.span, deadline)?,
-            RowKind::Map => scanner.scan_map(&self.text, self.span, deadline)?,
-            RowKind::Object => {
-                let _ = scanner.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
-                scanner
-            }
-        };
-        Some(Arc::new(scanner.finish(&self.text).with_ranking_of_first()))
-    }
-}
-
-/// An array of rows whose cells are named elsewhere.
-pub(crate) struct NamedRowsSource {
-    pub(crate) text: Slice,
-    pub(crate) span: Span,
-    pub(crate) rows: NamedRows,
-}
-
-impl NamedRowsSource {
-    pub(crate) fn new(text: &Slice, table: NamedTable) -> Self {
-        Self { text: text.clone(), span: table.span, rows: table.rows }
-    }
-}
-
-impl RowSource for NamedRowsSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        Some(Arc::new(named_records(&self.text, self.span, self.rows.clone(), deadline)?))
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
+        let scanner = RecordScanner::scan(&self.text, self.span, self.kind, deadline)?;
+        let first = scanner.items.first().map_or("", |span| span.slice(&self.text));
+        let ranked_columns = ListProfile::record_fields(first).into_iter().map(|field| field.path).collect();
+        Some(FoundTable { ranked_columns, ..scanner.finish(&self.text) })
     }
 }
 
@@ -108,7 +77,7 @@ impl RowSource for NamedRowsSource {
 pub(crate) struct BlocksSource(pub(crate) Vec<(Slice, Span)>);
 
 impl RowSource for BlocksSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
         let array = format!("[{}]", records.join(","));
         ValueSource::joined(array).open(deadline)
@@ -119,7 +88,7 @@ impl RowSource for BlocksSource {
 pub(crate) struct ListBlocksSource(pub(crate) Vec<(TextPart, Arc<List>)>);
 
 impl RowSource for ListBlocksSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let has_field = |name: &str| {
             self.0.iter().any(|(_, list)| list.profile.fields.iter().any(|field| field.path == name))
         };
@@ -149,23 +118,19 @@ impl RowSource for ListBlocksSource {
 }
 
 /// Records that are being scanned.
-struct RecordScanner {
-    field_tree: FieldTree,
-    items: Vec<Span>,
-    keys: Vec<Span>,
-    item_stats: ItemStats,
+#[derive(Default)]
+pub(super) struct RecordScanner {
+    pub(super) field_tree: FieldTree,
+    pub(super) items: Vec<Span>,
+    /// Keys of the items of a map.
+    pub(super) keys: Option<Vec<Span>>,
+    /// Number of items that are not objects, their kinds, and the form of their texts.
+    pub(super) scalar_count: usize,
+    pub(super) scalar_kinds: ValueKinds,
+    pub(super) scalar_learner: FormLearner,
 }
 
 impl RecordScanner {
-    fn new() -> Self {
-        Self {
-            field_tree: FieldTree::new(),
-            items: Vec::new(),
-            keys: Vec::new(),
-            item_stats: ItemStats::default(),
-        }
-    }
-
     /// Adds the item at the reader; `None` if there is none.
     fn add_item(&mut self, reader: &mut JsonReader<'_>) -> Option<()> {
         let kind = reader.peek().ok()?;
@@ -176,113 +141,49 @@ impl RecordScanner {
             }
         } else {
             let value = reader.skip().ok()?;
-            self.item_stats.scalar_count += 1;
-            let ItemStats { scalar_kinds, scalar_learner, .. } = &mut self.item_stats;
-            tree::learn_value(reader.text(value), scalar_kinds, scalar_learner);
+            self.scalar_count += 1;
+            tree::learn_value(reader.text(value), &mut self.scalar_kinds, &mut self.scalar_learner);
         }
         self.items.push(Span::new(start, reader.at()));
         Some(())
     }
 
-    fn scan_array(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
-        let mut reader = JsonReader::resume(text, span.start as usize);
-        if reader.enter_array().is_ok() {
-            while reader.next_item() == Ok(true) && self.add_item(&mut reader).is_some() {
-                if should_stop_at(self.items.len(), deadline) {
-                    return None;
-                }
+    /// Scans the rows of a value; `None` if the deadline was reached.
+    fn scan(text: &str, value: Span, kind: RowKind, deadline: &QueryDeadline) -> Option<Self> {
+        let (mut scanner, mut reader) = (Self::default(), JsonReader::resume(text, value.start as usize));
+        let is_entered = match kind {
+            RowKind::Array => reader.enter_array().is_ok(),
+            RowKind::Map => reader.enter_object().is_ok(),
+            RowKind::Object => {
+                let _ = scanner.add_item(&mut reader);
+                false
             }
-        }
-        Some(self)
-    }
-
-    fn scan_map(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
-        let mut reader = JsonReader::resume(text, span.start as usize);
-        self.item_stats.has_keys = true;
-        if reader.enter_object().is_ok() {
-            while let Ok(Some(key)) = reader.next_key()
-                && self.add_item(&mut reader).is_some()
-            {
-                self.keys.push(key);
-                if should_stop_at(self.items.len(), deadline) {
-                    return None;
-                }
-            }
-        }
-        Some(self)
-    }
-
-    fn scan_lines(mut self, text: &str, list: &List, deadline: &QueryDeadline) -> Option<Self> {
-        for line in list.iter_from(text, 0) {
-            if self.add_item(&mut JsonReader::resume(text, line.value.start as usize)).is_none()
-                || should_stop_at(self.items.len(), deadline)
-            {
+        };
+        let next = |reader: &mut JsonReader<'_>| match kind {
+            RowKind::Map => reader.next_key().ok().flatten(),
+            _ => (reader.next_item() == Ok(true)).then(Span::default),
+        };
+        let mut keys = Vec::new();
+        while let Some(key) = next(&mut reader).filter(|_| is_entered)
+            && scanner.add_item(&mut reader).is_some()
+        {
+            keys.push(key);
+            if should_stop_at(scanner.items.len(), deadline) {
                 return None;
             }
         }
-        Some(self)
+        scanner.keys = (kind == RowKind::Map).then_some(keys);
+        Some(scanner)
     }
 
-    fn finish(mut self, text: &Slice) -> RecordRows {
-        self.item_stats.item_count = self.items.len();
-        let shape = super::build_shape(self.field_tree, &self.item_stats);
-        RecordRows {
-            text: text.clone(),
-            items: self.items,
-            keys: self.keys,
-            field_tree: shape.field_tree,
-            rows: None,
-            columns: shape.columns,
-            roles: shape.roles,
-            ranked_fields: Vec::new(),
-            dropped_field_count: shape.dropped_field_count,
+    fn scan_lines(text: &str, list: &List, deadline: &QueryDeadline) -> Option<Self> {
+        let mut scanner = Self::default();
+        for line in list.iter_from(text, 0) {
+            scanner.add_item(&mut JsonReader::resume(text, line.value.start as usize))?;
+            if should_stop_at(scanner.items.len(), deadline) {
+                return None;
+            }
         }
+        Some(scanner)
     }
-}
-
-impl RecordRows {
-    fn with_ranking_of_first(mut self) -> Self {
-        let first = self.items.first().map_or("", |span| span.slice(&self.text));
-        self.ranked_fields = ListProfile::record_fields(first).into_iter().map(|field| field.path).collect();
-        self
-    }
-}
-
-/// Scans rows whose cells are named elsewhere.
-fn named_records(text: &Slice, span: Span, rows: NamedRows, deadline: &QueryDeadline) -> Option<RecordRows> {
-    let width = rows.names.len();
-    let mut learnt = vec![(ValueKinds::default(), FormLearner::default()); width];
-    let (mut items, mut cells) = (Vec::new(), vec![Span::default(); width]);
-    for row in containers::items(text, span).skip(rows.skipped) {
-        rows.read_cells(text, row, &mut cells);
-        for ((kinds, learner), cell) in learnt.iter_mut().zip(&cells).filter(|(_, cell)| !cell.is_empty()) {
-            tree::learn_value(cell.slice(text), kinds, learner);
-        }
-        items.push(row);
-        if should_stop_at(items.len(), deadline) {
-            return None;
-        }
-    }
-    let mut names = UniqueNames::default();
-    let (mut columns, mut roles) = (Vec::new(), Vec::new());
-    let mut unlike = rows.names.clone();
-    UniqueNames::number_variants(&mut unlike);
-    for (at, (name, (kinds, learner))) in unlike.iter().zip(&learnt).enumerate().take(super::MAX_COLUMNS) {
-        columns.push(ColumnDef::new(names.unique(name), *kinds, items.len()).with_form(learner));
-        roles.push(ColumnRole::Field(at as u32));
-    }
-    let dropped = width - columns.len();
-    ColumnDef::push_record_columns(&mut columns, &mut names, items.len());
-    roles.extend([ColumnRole::Record, ColumnRole::Index]);
-    Some(RecordRows {
-        text: text.clone(),
-        items,
-        keys: Vec::new(),
-        field_tree: FieldTree::from_cells(width),
-        rows: Some(rows),
-        columns,
-        roles,
-        ranked_fields: Vec::new(),
-        dropped_field_count: dropped,
-    })
 }

@@ -18,7 +18,7 @@ pub(crate) const MAX_DEPTH: usize = 4;
 const MAX_FIELDS: usize = 20_000;
 
 /// A tree of fields. The first node is the record.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FieldTree {
     pub(super) nodes: Vec<FieldNode>,
 }
@@ -32,6 +32,8 @@ pub(super) struct FieldNode {
     pub(super) kinds: ValueKinds,
     /// Form of its texts.
     pub(super) learner: FormLearner,
+    /// Place of its column; `None` if it is not listed.
+    pub(super) column: Option<u32>,
     /// Number of records that have it.
     pub(super) present_count: usize,
     /// Number of records in which it is a non-empty object.
@@ -72,20 +74,13 @@ impl FieldNode {
     }
 }
 
-impl FieldTree {
-    pub(super) fn new() -> Self {
+impl Default for FieldTree {
+    fn default() -> Self {
         Self { nodes: vec![FieldNode::default()] }
     }
+}
 
-    /// Creates a tree of values without names: the cells of rows.
-    pub(super) fn from_cells(count: usize) -> Self {
-        Self { nodes: (0..count).map(|_| FieldNode::default()).collect() }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
+impl FieldTree {
     /// Learns the fields of the object at the reader, which is record `number` from 1, and moves past it.
     pub(super) fn add_record(&mut self, reader: &mut JsonReader<'_>, number: usize) -> Step {
         if let Some(record) = self.nodes.first_mut() {
@@ -108,7 +103,7 @@ impl FieldTree {
             if let Some(node) = node
                 && kind == JsonKind::Object
                 && depth > 1
-                && !is_empty_object(reader)
+                && !is_empty(reader, kind)
             {
                 if let Some(node) = self.nodes.get_mut(node as usize) {
                     node.object_count += 1;
@@ -160,15 +155,14 @@ impl FieldTree {
         Some(made as u32)
     }
 
-    /// Locates the fields of the record at the reader: `wanted` marks the nodes, `count` is their number.
+    /// Locates the fields of the record at the reader. `wanted`: their columns, and the number of those.
     pub(super) fn read_fields(
         &self,
         reader: &mut JsonReader<'_>,
-        wanted: &[bool],
-        count: usize,
+        (wanted, remaining): (&[bool], usize),
         spans: &mut [Span],
     ) {
-        let mut search = FieldSearch { tree: self, wanted, remaining: count, spans };
+        let mut search = FieldSearch { tree: self, wanted, remaining, spans };
         let _ = search.search_object(reader, 0, MAX_DEPTH);
     }
 }
@@ -193,33 +187,30 @@ impl FieldSearch<'_> {
         while let Ok(Some(key)) = reader.next_key() {
             let Ok(kind) = reader.peek() else { return STOP };
             let slot = above.child_index(strip_quotes(reader.text(key)), &mut next);
-            let node = slot.and_then(|slot| above.children.get(slot)).map(|below| below.node);
-            let node = node.filter(|node| self.spans.get(*node as usize).is_some_and(|span| span.is_empty()));
+            let below = slot.and_then(|slot| above.children.get(slot)).map(|below| below.node);
+            let node = below.and_then(|below| Some((below, tree.nodes.get(below as usize)?)));
+            let found = node.and_then(|(below, node)| Some((below, node, node.column? as usize)));
+            let found =
+                found.filter(|(.., column)| self.spans.get(*column).is_some_and(|span| span.is_empty()));
             let start = reader.at();
-            let inside =
-                node.and_then(|node| tree.nodes.get(node as usize)).is_some_and(|n| !n.children.is_empty());
-            match node {
-                Some(node) if inside && kind == JsonKind::Object && depth > 1 => {
-                    self.search_object(reader, node, depth - 1)?;
+            match found {
+                Some((below, node, _))
+                    if !node.children.is_empty() && kind == JsonKind::Object && depth > 1 =>
+                {
+                    self.search_object(reader, below, depth - 1)?;
                 }
                 _ if reader.skip().is_err() => return STOP,
                 _ => {}
             }
-            if let Some(node) = node {
-                self.set_span(node as usize, Span::new(start, reader.at()))?;
+            if let Some((.., column)) = found {
+                self.spans[column] = Span::new(start, reader.at());
+                self.remaining -= usize::from(self.remaining > 0 && self.wanted.get(column) == Some(&true));
+                if self.remaining == 0 {
+                    return STOP;
+                }
             }
         }
         Step::Continue(())
-    }
-
-    fn set_span(&mut self, node: usize, span: Span) -> Step {
-        if let Some(slot) = self.spans.get_mut(node) {
-            *slot = span;
-        }
-        if self.wanted.get(node) == Some(&true) {
-            self.remaining = self.remaining.saturating_sub(1);
-        }
-        if self.remaining == 0 { STOP } else { Step::Continue(()) }
     }
 }
 
@@ -241,8 +232,12 @@ fn strip_quotes(quoted: &str) -> &str {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Returns true if the object at the reader is empty.
-fn is_empty_object(reader: &JsonReader<'_>) -> bool {
+/// Returns true if the object or array at the reader is empty.
+pub(super) fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
     let mut ahead = reader.clone();
-    ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
+    if kind == JsonKind::Object {
+        ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
+    } else {
+        ahead.enter_array().is_err() || ahead.next_item() != Ok(true)
+    }
 }

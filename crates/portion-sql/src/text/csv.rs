@@ -1,7 +1,6 @@
 //! Delimiter-separated values, and tables of documents, as `items`, one column per field.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
@@ -14,7 +13,7 @@ use portion_text::names::UniqueNames;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundTable, RowBuffer, RowSource, TableRows, should_stop_at};
 
 /// Source of the rows below the header of a delimited text.
 pub(crate) struct CsvSource {
@@ -26,18 +25,14 @@ struct CsvRows {
     text: Slice,
     format: DelimitedFormat,
     rows: Vec<Span>,
-    columns: Vec<ColumnDef>,
-    /// Number of cells of the longest row.
-    max_width: usize,
-    overlong_row_count: usize,
-    /// Number of rows that may be none of the table, and the first of them: of one cell, or shorter than the others at the end.
-    odd_rows: (usize, usize),
+    /// Columns of the fields.
+    fields: Vec<ColumnDef>,
 }
 
 impl RowSource for CsvSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let (names, rows) = self.format.columns_and_rows(&self.text);
-        Some(Arc::new(CsvRows::read(&self.text, self.format, &names, rows, deadline)?))
+        CsvRows::read(&self.text, self.format, &names, rows, deadline)
     }
 }
 
@@ -53,7 +48,7 @@ pub(crate) struct DocumentTableSource {
 }
 
 impl RowSource for DocumentTableSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let mut rows = self.table.rows(&self.text, &|count| should_stop_at(count, deadline))?;
         let header = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         let names = DocumentTable::column_names(&header, &rows);
@@ -76,7 +71,7 @@ impl RowSource for DocumentTableSource {
         let (text, format) = (Slice::new(text), DelimitedFormat::of_rows(CELL_SEPARATOR as u8));
         let mut reader = format.reader(&text);
         let rows = std::iter::from_fn(|| reader.next_row());
-        Some(Arc::new(CsvRows::read(&text, format, &names, rows, deadline)?))
+        CsvRows::read(&text, format, &names, rows, deadline)
     }
 }
 
@@ -88,12 +83,13 @@ impl CsvRows {
         names: &[String],
         records: impl Iterator<Item = DelimitedRow>,
         deadline: &QueryDeadline,
-    ) -> Option<Self> {
+    ) -> Option<FoundTable> {
         let mut unique = UniqueNames::default();
         let mut columns: Vec<ColumnDef> =
             names.iter().map(|name| ColumnDef::new(unique.unique(name), ValueKinds::default(), 0)).collect();
         let mut learners = vec![FormLearner::default(); columns.len()];
         let (mut rows, mut max_width) = (Vec::new(), columns.len());
+        // Numbers of rows that may be none of the table, and the first of them: of one cell, or shorter at the end.
         let (mut overlong_row_count, mut single, mut short_end) = (0, (0, 0), (0, 0));
         let add = |odd: &mut (usize, usize), at| *odd = (odd.0 + 1, if odd.0 == 0 { at } else { odd.1 });
         for record in records {
@@ -118,79 +114,40 @@ impl CsvRows {
                 return None;
             }
         }
-        set_cell_forms(&mut columns, &learners, rows.len());
+        let forms = FormLearner::forms(learners.iter());
+        for ((column, form), learner) in columns.iter_mut().zip(forms).zip(&learners) {
+            column.form = form;
+            column.set_facts(learner);
+            // Plain numbers of a cell are numbers as they are written, with words among them.
+            column.kinds = match form {
+                ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
+                ColumnForm::Number => ValueKinds::INTEGER,
+                _ => ValueKinds::TEXT,
+            };
+            column.is_cell = form == ColumnForm::Number;
+            if column.is_cell && learner.has_words() {
+                column.kinds.insert(ValueKinds::TEXT);
+            }
+            column.has_padded_fractions =
+                column.is_cell && !learner.has_words() && learner.has_padded_fractions();
+            if column.present_count < rows.len() {
+                column.kinds.insert(ValueKinds::NULL);
+            }
+        }
+        let fields = columns.clone();
         ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
-        let text = text.clone();
-        let odd_rows = single.max(short_end);
-        Some(Self { text, format, rows, columns, max_width, overlong_row_count, odd_rows })
-    }
-}
-
-/// Sets what the cells of columns are, which have no types.
-fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
-    for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
-    {
-        column.form = form;
-        column.set_facts(learner);
-        // Plain numbers of a cell are numbers as they are written, with words among them.
-        column.kinds = match form {
-            ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
-            ColumnForm::Number => ValueKinds::INTEGER,
-            _ => ValueKinds::TEXT,
-        };
-        column.is_cell = form == ColumnForm::Number;
-        if column.is_cell && learner.has_words() {
-            column.kinds.insert(ValueKinds::TEXT);
-        }
-        column.has_padded_fractions =
-            column.is_cell && !learner.has_words() && learner.has_padded_fractions();
-        if column.present_count < row_count {
-            column.kinds.insert(ValueKinds::NULL);
-        }
-    }
-}
-
-/// Returns a cell as a JSON value: a plain number keeps its text.
-fn json_cell(cell: &str, column: &ColumnDef) -> String {
-    match column.form {
-        _ if cell.is_empty() => "null".to_owned(),
-        ColumnForm::Number if column.form.number(cell).is_some() => cell.to_owned(),
-        _ => quote(cell),
+        let (odd_count, first) = single.max(short_end);
+        let first = rows.get(first).filter(|_| odd_count > 0).map(|row| row.slice(text).trim());
+        let odd_rows = first.map(|first| (odd_count, first.chars().take(MAX_SHOWN_CHARS).collect()));
+        let (row_count, heap_bytes) = (rows.len(), size_of_val(rows.as_slice()));
+        let unlisted_field_count = max_width - fields.len();
+        let rows = Self { text: text.clone(), format, rows, fields };
+        let table = FoundTable::new(text, columns, row_count, rows);
+        Some(FoundTable { heap_bytes, unlisted_field_count, overlong_row_count, odd_rows, ..table })
     }
 }
 
 impl TableRows for CsvRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn unlisted_field_count(&self) -> usize {
-        self.max_width.saturating_sub(self.field_count())
-    }
-
-    fn overlong_row_count(&self) -> usize {
-        self.overlong_row_count
-    }
-
-    fn odd_rows(&self) -> Option<(usize, String)> {
-        let (count, first) = self.odd_rows;
-        let first = self.rows.get(first).filter(|_| count > 0)?;
-        let shown = first.slice(&self.text).trim().chars().take(MAX_SHOWN_CHARS).collect();
-        Some((count, shown))
-    }
-
-    fn source_text(&self) -> Slice {
-        self.text.clone()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(self.rows.as_slice())
-    }
-
     /// Locates the cells in the text itself, if none is in quotes: a reader takes longer to create than to read a row.
     fn read_row(&self, at: usize, row: &mut RowBuffer) {
         row.index = at;
@@ -220,7 +177,7 @@ impl TableRows for CsvRows {
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        match column.checked_sub(self.field_count()) {
+        match column.checked_sub(self.fields.len()) {
             None => match self.cell_text(row, column).unwrap_or_default() {
                 "" => Cell::Null,
                 cell => Cell::text(cell),
@@ -232,11 +189,6 @@ impl TableRows for CsvRows {
 }
 
 impl CsvRows {
-    /// Returns the number of columns that are fields.
-    fn field_count(&self) -> usize {
-        self.columns.len().saturating_sub(2)
-    }
-
     fn cell_text<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Option<&'a str> {
         let range = row.spans.get(column)?.range();
         if row.owned_text.is_empty() {
@@ -247,25 +199,19 @@ impl CsvRows {
 
     /// Returns a row as a JSON object. Cells beyond the columns are named by their number.
     fn row_as_object(&self, row: &RowBuffer) -> String {
-        let mut object = String::from("{");
-        for (at, column) in self.columns.iter().take(self.field_count()).enumerate() {
-            if at > 0 {
-                object.push(',');
-            }
-            object.push_str(&quote(&column.name));
-            object.push(':');
-            object.push_str(&json_cell(self.cell_text(row, at).unwrap_or_default(), column));
-        }
-        for at in self.field_count()..row.spans.len() {
+        let member = |name: &str, value: &str| format!("{}:{value}", quote(name));
+        let fields = self.fields.iter().enumerate().map(|(at, column)| {
+            let cell = self.cell_text(row, at).unwrap_or_default();
+            // A plain number keeps its text.
+            let is_number = column.form == ColumnForm::Number && column.form.number(cell).is_some();
+            let value = if is_number { cell.to_owned() } else { quote(cell) };
+            member(&column.name, if cell.is_empty() { "null" } else { &value })
+        });
+        let more = (self.fields.len()..row.spans.len()).filter_map(|at| {
             let text = self.cell_text(row, at).unwrap_or_default();
-            if at + 1 < row.spans.len() || !text.is_empty() {
-                object.push(',');
-                object.push_str(&quote(&format!("column_{}", at + 1)));
-                object.push(':');
-                object.push_str(&quote(text));
-            }
-        }
-        object.push('}');
-        object
+            let is_shown = at + 1 < row.spans.len() || !text.is_empty();
+            is_shown.then(|| member(&format!("column_{}", at + 1), &quote(text)))
+        });
+        format!("{{{}}}", fields.chain(more).collect::<Vec<_>>().join(","))
     }
 }

@@ -6,14 +6,12 @@ mod structure;
 pub(crate) use csv::{CsvSource, DocumentTableSource};
 pub(crate) use structure::{DiffSource, EntriesSource, LinesSource, SectionsSource};
 
-use std::sync::Arc;
-
 use portion_core::snapshot::{IndexedText, Part, Slice};
 use portion_json::span::Span;
 
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
-use crate::table_rows::{FoundRows, RowBuffer, TableRows};
+use crate::table_rows::{CellOf, FoundTable, RowBuffer, TableRows};
 
 /// Returns the span of each line, without its line ending.
 fn line_spans(text: &str) -> Vec<Span> {
@@ -56,76 +54,62 @@ impl TextPart {
 /// Texts of a result, joined. One text is not copied.
 struct JoinedTexts {
     text: Slice,
-    parts: Arc<[(usize, TextPart)]>,
+    /// The texts, each with the offset at which it begins in the joined text.
+    parts: Vec<(usize, TextPart)>,
 }
 
 impl JoinedTexts {
-    fn new(parts: Vec<TextPart>) -> Self {
-        let text = match parts.as_slice() {
-            [only] => only.text.clone(),
-            several => Slice::new(several.iter().map(|part| &*part.text).collect()),
-        };
+    fn new<'a>(parts: impl Iterator<Item = &'a TextPart>) -> Self {
         let mut end = 0;
-        let placed = parts.into_iter().map(|part| {
+        let placed = parts.map(|part| {
             let start = end;
             end += part.text.len();
-            (start, part)
+            (start, part.clone())
         });
-        Self { text, parts: placed.collect() }
+        let parts: Vec<(usize, TextPart)> = placed.collect();
+        let text = match parts.as_slice() {
+            [(_, only)] => only.text.clone(),
+            several => Slice::new(several.iter().map(|(_, part)| &*part.text).collect()),
+        };
+        Self { text, parts }
     }
 
-    /// Returns the texts, each with the offset at which it begins in the joined text.
-    fn parts(&self) -> impl Iterator<Item = (usize, &TextPart)> {
-        self.parts.iter().map(|(start, part)| (*start, part))
-    }
-
-    /// Returns the rows of a table of all texts. `start` returns the offset at which a row begins.
-    fn rows<R: Send + Sync + 'static>(
-        &self,
-        found: FoundRows<R>,
+    /// Returns the table of the rows of all texts. `start` returns the offset at which a row begins.
+    fn table<R: Send + Sync + 'static>(
+        self,
+        columns: Vec<ColumnDef>,
+        rows: Vec<R>,
         start: fn(&R) -> usize,
-    ) -> Arc<dyn TableRows> {
-        if self.parts.len() == 1 {
-            return Arc::new(found);
+        cell: CellOf<R>,
+    ) -> FoundTable {
+        let Self { text, parts } = self;
+        let first_row = |offset: usize| rows.partition_point(|row| start(row) < offset);
+        let parts: Vec<_> = parts.into_iter().map(|(offset, part)| (first_row(offset), part)).collect();
+        let found = FoundTable::of_rows(&text, columns, rows, cell);
+        if parts.len() == 1 {
+            return found;
         }
-        let kinds = ValueKinds::TEXT;
-        let own = ["part", "name"].map(|name| ColumnDef::new(name, kinds, found.rows.len()));
-        let columns = own.into_iter().chain(found.columns.iter().cloned()).collect();
-        Arc::new(PartRows { columns, parts: Arc::clone(&self.parts), found, start })
+        let own = ["part", "name"].map(|name| ColumnDef::new(name, ValueKinds::TEXT, found.row_count));
+        let columns = own.into_iter().chain(found.columns).collect();
+        let heap_bytes = found.heap_bytes + text.len();
+        let rows = PartRows { parts, found: found.rows };
+        FoundTable { heap_bytes, ..FoundTable::new(&text, columns, found.row_count, rows) }
     }
 }
 
 /// Rows of several texts.
-struct PartRows<R> {
-    found: FoundRows<R>,
-    parts: Arc<[(usize, TextPart)]>,
-    start: fn(&R) -> usize,
-    columns: Vec<ColumnDef>,
+struct PartRows {
+    found: Box<dyn TableRows>,
+    /// The texts, each with the index of its first row.
+    parts: Vec<(usize, TextPart)>,
 }
 
-impl<R: Send + Sync> TableRows for PartRows<R> {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.found.len()
-    }
-
-    fn source_text(&self) -> Slice {
-        self.found.source_text()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.found.heap_bytes() + self.found.text.len()
-    }
-
+impl TableRows for PartRows {
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         if let Some(column) = column.checked_sub(2) {
             return self.found.cell(row, column);
         }
-        let start = self.found.rows.get(row.index).map_or(0, self.start);
-        let after = self.parts.partition_point(|(first, _)| *first <= start);
+        let after = self.parts.partition_point(|(first, _)| *first <= row.index);
         let part = after.checked_sub(1).and_then(|at| self.parts.get(at));
         part.map_or(Cell::Null, |(_, part)| match column {
             0 => Cell::text(&part.address),

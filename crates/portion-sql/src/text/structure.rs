@@ -19,7 +19,7 @@ use portion_text::log_entry::{LogEntry, LogLevel, entries};
 use super::{JoinedTexts, TextPart, shifted};
 use crate::cell::{Cell, ValueKinds};
 use crate::limits::QueryDeadline;
-use crate::table_rows::{FoundRows, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundTable, RowSource, full_columns, should_stop_at};
 
 /// Source of the sections of texts, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource(pub(crate) Vec<(TextPart, Arc<LineIndex>)>);
@@ -48,10 +48,10 @@ const COLUMNS: [(&str, ValueKinds); 8] = [
 ];
 
 impl RowSource for SectionsSource {
-    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part.clone()).collect());
+    fn open(&self, _: &QueryDeadline) -> Option<FoundTable> {
+        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part));
         let mut sections: Vec<SectionRecord> = Vec::new();
-        for ((start, part), (_, index)) in texts.parts().zip(&self.0) {
+        for ((start, part), (_, index)) in texts.parts.iter().zip(&self.0) {
             let lines = super::line_spans(&part.text);
             let first = sections.len();
             let section = |(at, heading): (usize, Heading<'_>)| SectionRecord {
@@ -60,8 +60,8 @@ impl RowSource for SectionsSource {
                 title: heading.title.into_owned(),
                 start_line: super::line_number(&lines, heading.start),
                 end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
-                span: shifted(Span::new(heading.start, heading.end), start),
-                own_end: heading.end + start,
+                span: shifted(Span::new(heading.start, heading.end), *start),
+                own_end: heading.end + *start,
             };
             sections.extend(index.headings(&part.text).into_iter().enumerate().map(section));
             for at in first + 1..sections.len() {
@@ -69,9 +69,9 @@ impl RowSource for SectionsSource {
                 sections[at - 1].own_end = sections[at - 1].own_end.min(next);
             }
         }
-        let columns = FoundRows::<()>::columns(&COLUMNS, sections.len());
-        let found = FoundRows { text: texts.text.clone(), rows: sections, columns, cell };
-        Some(texts.rows(found, |section| section.span.start as usize))
+        let columns = full_columns(&COLUMNS, sections.len());
+        let start = |section: &SectionRecord| section.span.start as usize;
+        Some(texts.table(columns, sections, start, cell))
     }
 }
 
@@ -94,24 +94,19 @@ pub(crate) struct LinesSource(pub(crate) Vec<TextPart>);
 const LINE_COLUMNS: [(&str, ValueKinds); 2] = [("number", ValueKinds::INTEGER), ("text", ValueKinds::TEXT)];
 
 impl RowSource for LinesSource {
-    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let texts = JoinedTexts::new(self.0.clone());
+    fn open(&self, _: &QueryDeadline) -> Option<FoundTable> {
+        let texts = JoinedTexts::new(self.0.iter());
         let mut rows: Vec<(usize, Span)> = Vec::new();
-        for (start, part) in texts.parts() {
+        for (start, part) in &texts.parts {
             let lines = super::line_spans(&part.text).into_iter().enumerate();
-            rows.extend(lines.map(|(at, line)| (at + 1, shifted(line, start))));
+            rows.extend(lines.map(|(at, line)| (at + 1, shifted(line, *start))));
         }
-        let columns = FoundRows::<()>::columns(&LINE_COLUMNS, rows.len());
-        let found = FoundRows {
-            text: texts.text.clone(),
-            rows,
-            columns,
-            cell: |text, (_, (number, line)), column| match column {
-                0 => Cell::from_count(*number),
-                _ => Cell::text(line.slice(text)),
-            },
-        };
-        Some(texts.rows(found, |(_, line)| line.start as usize))
+        let columns = full_columns(&LINE_COLUMNS, rows.len());
+        let start = |(_, line): &(usize, Span)| line.start as usize;
+        Some(texts.table(columns, rows, start, |text, (_, (number, line)), column| match column {
+            0 => Cell::from_count(*number),
+            _ => Cell::text(line.slice(text)),
+        }))
     }
 }
 
@@ -132,24 +127,18 @@ const DIFF_COLUMNS: [(&str, ValueKinds); 7] = [
 ];
 
 impl RowSource for DiffSource {
-    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut columns = FoundRows::<()>::columns(&DIFF_COLUMNS, self.changes.len());
-        let count =
-            |is_present: fn(&FileChange) -> bool| self.changes.iter().filter(|file| is_present(file)).count();
+    fn open(&self, _: &QueryDeadline) -> Option<FoundTable> {
+        let mut columns = full_columns(&DIFF_COLUMNS, self.changes.len());
         for column in &mut columns {
-            match column.name.as_str() {
-                "added" | "removed" => column.present_count = count(|file| !file.is_binary),
-                "commit" => column.present_count = count(|file| file.commit.is_some()),
-                _ => {}
-            }
+            let is_present: fn(&&FileChange) -> bool = match column.name.as_str() {
+                "added" | "removed" => |file| !file.is_binary,
+                "commit" => |file| file.commit.is_some(),
+                _ => |_| true,
+            };
+            column.present_count = self.changes.iter().filter(is_present).count();
         }
         columns.retain(|column| column.present_count > 0 || column.name != "commit");
-        Some(Arc::new(FoundRows {
-            text: self.text.clone(),
-            rows: self.changes.clone(),
-            columns,
-            cell: diff_cell,
-        }))
+        Some(FoundTable::of_rows(&self.text, columns, self.changes.clone(), diff_cell))
     }
 }
 
@@ -182,39 +171,40 @@ const ENTRY_COLUMNS: [(&str, ValueKinds); 6] = [
 ];
 
 impl RowSource for EntriesSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part.clone()).collect());
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
+        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part));
         let mut found = Vec::new();
-        for ((start, part), (_, index)) in texts.parts().zip(&self.0) {
+        for ((start, part), (_, index)) in texts.parts.iter().zip(&self.0) {
             for entry in entries(&part.text, index.chunker).into_iter().flatten() {
-                let place = |span: Option<Span>| span.map(|span| shifted(span, start));
+                let place = |span: Option<Span>| span.map(|span| shifted(span, *start));
                 let (time, level) = (place(entry.time), place(entry.level));
-                found.push(LogEntry { span: shifted(entry.span, start), time, level, ..entry });
+                found.push(LogEntry { span: shifted(entry.span, *start), time, level, ..entry });
                 if should_stop_at(found.len(), deadline) {
                     return None;
                 }
             }
         }
-        let mut columns = FoundRows::<()>::columns(&ENTRY_COLUMNS, found.len());
-        for column in &mut columns {
-            if column.name == "time" {
-                let mut learner = FormLearner::default();
-                found
-                    .iter()
-                    .filter_map(|entry| entry.time)
-                    .for_each(|time| learner.insert(time.slice(&texts.text)));
-                column.form = learner.form();
-                column.set_facts(&learner);
-            }
-            column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
-            column.present_count = match column.name.as_str() {
-                "time" => found.iter().filter(|entry| entry.time.is_some()).count(),
-                "level" | "severity" => found.iter().filter(|entry| entry.level.is_some()).count(),
-                _ => found.len(),
-            };
+        let mut columns = full_columns(&ENTRY_COLUMNS, found.len());
+        let (mut times, mut time_count) = (FormLearner::default(), 0);
+        for time in found.iter().filter_map(|entry| entry.time) {
+            times.insert(time.slice(&texts.text));
+            time_count += 1;
         }
-        let found = FoundRows { text: texts.text.clone(), rows: found, columns, cell: entry_cell };
-        Some(texts.rows(found, |entry| entry.span.start as usize))
+        for column in &mut columns {
+            match column.name.as_str() {
+                "time" => {
+                    (column.present_count, column.form) = (time_count, times.form());
+                    column.set_facts(&times);
+                }
+                "level" | "severity" => {
+                    column.present_count = found.iter().filter(|entry| entry.level.is_some()).count();
+                    column.ignores_case = true;
+                }
+                _ => {}
+            }
+        }
+        let start = |entry: &LogEntry| entry.span.start as usize;
+        Some(texts.table(columns, found, start, entry_cell))
     }
 }
 

@@ -1,12 +1,9 @@
 //! Functions and operators that work on texts: they read a number as it is written in its column, `$2.50` and not 2.5.
 
-use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
-};
+use sqlparser::ast::{BinaryOperator, CastKind, Expr, Value};
 
 use super::super::compared_type::ComparedType;
-use super::super::scopes::is_call_of;
-use super::super::{calls, raw};
+use super::super::{arguments_mut, calls, is_call_of, raw};
 use super::{Operands, call_of};
 
 /// Functions that work on texts, under their names in all dialects.
@@ -21,12 +18,7 @@ impl Operands<'_> {
     pub(super) fn read_texts(&mut self, expr: &mut Expr) {
         match expr {
             Expr::Function(call) if is_call_of(call, TEXT_FUNCTIONS) => {
-                let FunctionArguments::List(list) = &mut call.args else { return };
-                for argument in &mut list.args {
-                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
-                        self.read_text(argument);
-                    }
-                }
+                arguments_mut(call).for_each(|argument| self.read_text(argument));
             }
             Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } => {
                 self.read_text(left);
@@ -48,8 +40,8 @@ impl Operands<'_> {
                 // SQLite has no booleans; dialects with `x::text` have.
                 if *kind == CastKind::DoubleColon && self.scopes.type_of(expr) == Some(ComparedType::Boolean)
                 {
-                    **expr = raw(format!("CASE {expr} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"));
-                    self.is_changed = true;
+                    let text = raw(format!("CASE {expr} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"));
+                    self.replace(expr, text);
                 }
             }
             _ => {}
@@ -58,11 +50,9 @@ impl Operands<'_> {
 
     /// Writes a value of a column so that a number is the text as which it is written.
     fn read_text(&mut self, expr: &mut Expr) {
-        let written = self.scopes.origin(expr).and_then(|(table, name)| (self.types.written)(&table, &name));
-        if let Some((table, column)) = written {
-            let names = [table, column].map(|name| Expr::value(Value::SingleQuotedString(name)));
-            *expr = call_of("as_written", std::iter::once(expr.clone()).chain(names));
-            self.is_changed = true;
+        if let Some(names) = self.facts(expr).written {
+            let names = names.map(|name| Expr::value(Value::SingleQuotedString(name)));
+            self.replace(expr, call_of("as_written", std::iter::once(expr.clone()).chain(names)));
         }
     }
 }
@@ -77,9 +67,5 @@ fn is_match(op: &BinaryOperator) -> bool {
             | BinaryOperator::PGRegexIMatch
             | BinaryOperator::PGRegexNotMatch
             | BinaryOperator::PGRegexNotIMatch
-            | BinaryOperator::PGLikeMatch
-            | BinaryOperator::PGILikeMatch
-            | BinaryOperator::PGNotLikeMatch
-            | BinaryOperator::PGNotILikeMatch
     )
 }

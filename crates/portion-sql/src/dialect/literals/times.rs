@@ -6,14 +6,12 @@ use std::ops::ControlFlow;
 use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderByKind, Query,
-    SelectItem, SetExpr, Value, visit_expressions,
+    BinaryOperator, Expr, Function, OrderByKind, Query, SelectItem, SetExpr, Value, visit_expressions,
 };
 
 use super::{Operands, call_of, read_as};
 use crate::dialect::compared_type::{ComparedType, TimeUnit};
-use crate::dialect::scopes::is_call_of;
-use crate::dialect::{arguments, literal};
+use crate::dialect::{arguments, arguments_mut, is_call_of, literal};
 
 /// Functions that compare all of their arguments, and those that compare the second one.
 const COMPARING: &str = "greatest least min max";
@@ -35,14 +33,10 @@ impl Operands<'_> {
     pub(super) fn read_time(&mut self, expr: &mut Expr, of: ComparedType) -> bool {
         let is_unread = match literal(expr) {
             Some(text) => !Timestamp::is_plain_iso(text),
-            None => self
-                .scopes
-                .origin(expr)
-                .is_none_or(|(table, name)| (self.types.unread_times)(&table, &name).is_some()),
+            None => self.scopes.origin(expr).is_none() || self.facts(expr).unread_times.is_some(),
         };
         let Some(read) = read_as(expr, of).filter(|_| is_unread) else { return false };
-        *expr = read;
-        self.is_changed = true;
+        self.replace(expr, read);
         true
     }
 
@@ -57,11 +51,9 @@ impl Operands<'_> {
         let is_aggregate = compared == (0..1);
         let mut times = arguments(call).into_iter().filter_map(|argument| self.scopes.type_of(argument));
         let time = times.find(|of| matches!(of, ComparedType::Form(ColumnForm::Time(_))));
-        let (Some(of), FunctionArguments::List(list)) = (time, &mut call.args) else { return };
-        for argument in list.args.iter_mut().take(compared.end).skip(compared.start) {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {
-                let _ = if is_aggregate { self.read_computed_time(value) } else { self.read_time(value, of) };
-            }
+        let Some(of) = time else { return };
+        for value in arguments_mut(call).take(compared.end).skip(compared.start) {
+            let _ = if is_aggregate { self.read_computed_time(value) } else { self.read_time(value, of) };
         }
     }
 
@@ -94,8 +86,7 @@ impl Operands<'_> {
             Some(ComparedType::TimeNumbers(TimeUnit::TimeDigits)) => "to_timestamp",
             _ => return,
         };
-        *expr = call_of(function, [expr.clone()]);
-        self.is_changed = true;
+        self.replace(expr, call_of(function, [expr.clone()]));
     }
 
     /// Divides as numbers with fractions what has some in other rows.
@@ -103,9 +94,7 @@ impl Operands<'_> {
         let mut has_fractions = false;
         for side in [&*left, right] {
             let _ = visit_expressions(side, |expr| {
-                let origin = self.scopes.origin(expr);
-                has_fractions |=
-                    origin.is_some_and(|(table, name)| (self.types.mixed)(&table, &name) == Some(()));
+                has_fractions |= self.facts(expr).has_some_fractions;
                 ControlFlow::<()>::Continue(())
             });
         }
@@ -116,8 +105,7 @@ impl Operands<'_> {
                 op: BinaryOperator::Multiply,
                 right: Box::new(Expr::Nested(Box::new(left.clone()))),
             };
-            *left = Expr::Nested(Box::new(product));
-            self.is_changed = true;
+            self.replace(left, Expr::Nested(Box::new(product)));
         }
     }
 }

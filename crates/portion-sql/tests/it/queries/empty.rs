@@ -81,6 +81,20 @@ fn conditions_are_counted_alone() {
 }
 
 #[test]
+fn another_column_with_the_text_is_named() {
+    let stops =
+        r#"[{"from":"Lisbon","to":"Porto"},{"from":"Porto","to":"Braga"},{"from":"Faro","to":"Braga"}]"#;
+    let hints = |sql: &str| {
+        answer(stops, sql, &[]).expect(sql).empty_reason.map_or_else(Vec::new, |reason| reason.hints)
+    };
+    assert_eq!(hints("SELECT * FROM items WHERE \"from\" = 'Braga'"), ["2 rows with \"to\" = 'Braga'"]);
+    assert_eq!(
+        hints("SELECT * FROM items WHERE \"from\" <> 'Braga' AND \"to\" = 'Lisbon'"),
+        ["1 row with \"from\" = 'Lisbon'"]
+    );
+}
+
+#[test]
 fn values_are_suggested() {
     check(
         "SELECT id FROM items WHERE kind = 'rail'",

@@ -1125,3 +1125,30 @@ fn numbers_with_fractions_are_divided_as_such() {
     }
     check(r#"[{"id":1,"errors":[]}]"#, "SELECT count(*) AS n FROM items('*/errors')", r#"[{"n":0}]"#);
 }
+
+#[test]
+fn columns_of_two_kinds_and_rows_of_totals_are_told() {
+    let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints.join("; ");
+    let licenses =
+        r#"[{"id":1,"license":"MIT"},{"id":2,"license":{"type":"MIT"}},{"id":3,"license":{"type":"ISC"}}]"#;
+    assert_eq!(
+        hints(licenses, "SELECT id FROM items WHERE license.type = 'MIT'"),
+        "license is a text in other rows: add OR license = …"
+    );
+    let mixed = r#"[{"id":1,"n":5,"on":true},{"id":2,"n":[1],"on":{"a":1}},{"id":3,"n":7,"on":false}]"#;
+    assert!(hints(mixed, "SELECT max(n) FROM items").starts_with("n has arrays, too"));
+    assert!(
+        hints(mixed, "SELECT id FROM items WHERE \"on\"")
+            .contains("has objects, too, which are not true here")
+    );
+    let times = r#"[{"t":"2024-01-05"},{"t":1704412800},{"t":"2024-02-01"}]"#;
+    assert!(
+        hints(times, "SELECT 1 FROM items WHERE t > '2024-01-06'").starts_with("t has numbers beside times")
+    );
+    let rows: Vec<String> = (1..=6).map(|n| format!("r{n},{n}0")).collect();
+    let report = format!("name,sum\n{}\ntotal,210\n", rows.join("\n"));
+    assert_eq!(
+        hints(&report, "SELECT sum(\"sum\") AS s FROM items"),
+        "sum of the last row is the sum of the others: add WHERE _index < 6"
+    );
+}
