@@ -23,7 +23,7 @@ use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
 use super::value::{Form, is_random};
 use super::yaml::{alias_name, redact_anchors, redact_below};
-use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
+use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
 
 /// Maximum bytes of a digest in a header field.
 const MAX_DIGEST_BYTES: usize = 512;
@@ -67,7 +67,6 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
     let Settings { aliases, mut found, .. } = settings;
     redact_anchors(text, &facts, &aliases, &mut found);
     markup::redact(rules, &facts, text, &mut found);
-    flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
         manifest::redact(text, &mut found);

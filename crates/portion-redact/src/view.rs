@@ -18,6 +18,11 @@ type Spelling = (Regex, &'static str);
 
 static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
     let marks = format!(r#"(?i)[^"][:=：][ \t\u{{a0}}]*((?:</?(?:{INLINE_TAGS})(?:\s[^<>]*)?/?>\s*)+)"#);
+    // The same indentation before both items.
+    let item = |indent: usize| {
+        format!(r#"^ {{{indent}}}- ["']?--[\w\-]{{2,62}}["']?([ \t\r]*\n {{{indent}}}- )["']?[^\s"'\-]"#)
+    };
+    let items = format!("(?m)(?:{})", (0..12).map(item).collect::<Vec<_>>().join("|"));
     [
         (r"(\x1b\[[^@-~]{0,20}[@-~])", " "),
         (r"(\r)\r*[^\r\n]", "\n"),
@@ -44,6 +49,12 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         (r#"(?m)^#define \w+( )""#, "="),
         // `machine example.com login ann password hunter2`
         (r"\slogin\s+\S+\s+password( )", "="),
+        // `--password hunter2`, not a flag in a sentence, and the item below one in YAML.
+        (
+            r#"(?m)(?:^|[\s"'`(\[])--[\w\-]{2,62}["']?([ \t])[ \t]*(?:"[^"\n]+"|'[^'\n]+'|[^\s"'`<|\[(=\-][^\s=]*[^A-Za-z\s=][^\s=]*=*(?:\s|$)|[A-Za-z]{2,}(?:\s*$|\s+-|[^\w\s=.,:]))"#,
+            "=",
+        ),
+        (&items, "="),
         // `define('DB_PASSWORD', 'hunter2')`, a function that sets, not the constructor of a type.
         (r#"(?:^|[^A-Za-z\d])(?:[a-z]|Set)[A-Za-z\d]*\s*\(\s*(?:"[\w.\-]*"|'[\w.\-]*')(,)\s*["']"#, ":"),
         // `name="password"`, an empty line and the value, in the body of a form.
@@ -67,9 +78,13 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
         bytes[start] = sign;
     };
     for (pattern, signs) in SPELLINGS.iter() {
-        for found in pattern.captures_iter(text) {
-            let groups = found.iter().skip(1).flatten();
-            groups.zip(signs.bytes()).for_each(|(group, sign)| put(group.start(), group.end(), sign));
+        let mut at = 0;
+        // What follows the last group may begin another setting.
+        while let Some(found) = pattern.captures_at(text, at) {
+            for (group, sign) in found.iter().skip(1).flatten().zip(signs.bytes()) {
+                put(group.start(), group.end(), sign);
+                at = group.end();
+            }
         }
     }
     for tag in TAG.find_iter(text) {
