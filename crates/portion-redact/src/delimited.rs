@@ -16,7 +16,7 @@ mod header;
 mod row;
 mod single_column;
 
-use super::edit::{TextEdit, add_name};
+use super::edit::{REDACTED, TextEdit, add_name};
 use super::{Findings, RedactionRules};
 use header::{Header, LinesAround};
 use row::{RowReader, is_rule, line_at};
@@ -91,7 +91,7 @@ fn redact_table<'t>(
         }
         if let Some((cells, next)) = header.read_row(reader, at) {
             if !header.is_repeated(text, &cells) {
-                header.redact_row(text, &cells, found);
+                header.columns.redact_row(header.rules, text, &cells, found, |_| REDACTED.into());
             }
             last_row = text.get(at..next.min(text.len()));
             at = next;
@@ -125,7 +125,7 @@ fn find_row(reader: &mut RowReader<'_>, from: usize, header: &Header<'_>) -> Opt
         if let Some((cells, end)) = header.read_row(reader, start) {
             let begins_table = || {
                 header.detect_below(line).is_some_and(|below| {
-                    is_rule(line_at(text, end)) || !header.has_value_heading && below.is_certain()
+                    is_rule(line_at(text, end)) || !header.has_value_heading() && below.is_certain()
                 })
             };
             let is_complete = cells.len() == header.width() && !(has_gap && begins_table());

@@ -86,6 +86,8 @@ pub(super) struct PairColumns {
     pub name_role: PairRole,
     /// Indices of the columns of values, with their roles.
     pub values: Vec<(usize, PairRole)>,
+    /// True if headings say so.
+    pub has_heading: bool,
 }
 
 impl PairColumns {
@@ -96,12 +98,12 @@ impl PairColumns {
         let is_preferred = |role: PairRole| names.iter().find(|(_, found)| *found == role).copied();
         let (name, name_role) =
             [PairRole::Name, PairRole::Label, PairRole::Kind].into_iter().find_map(is_preferred)?;
-        (!values.is_empty()).then_some(Self { name, name_role, values })
+        (!values.is_empty()).then_some(Self { name, name_role, values, has_heading: true })
     }
 
     /// Returns the columns of a table of two, whose headings are free.
-    pub(super) fn of_two() -> Self {
-        Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)] }
+    pub(super) fn of_two(has_heading: bool) -> Self {
+        Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)], has_heading }
     }
 }
 

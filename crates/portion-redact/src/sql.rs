@@ -1,35 +1,23 @@
 //! Redacts the values of SQL statements: `INSERT INTO users (name, password) VALUES ('ann', 'x')`, the same without columns
-//! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`, `IDENTIFIED BY 'x'`.
+//! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
-
-use aho_corasick::AhoCorasick;
-use regex::Regex;
+use std::sync::OnceLock;
 
 use super::columns::Columns;
-use super::pattern::regex;
 use super::text_value::item_len;
 use super::{Findings, REDACTED, RedactionRules};
+use aho_corasick::AhoCorasick;
 
 /// Maximum bytes of a list of columns, and of its columns.
 const MAX_COLUMNS_BYTES: usize = 16 << 10;
 const MAX_COLUMNS: usize = 1_024;
-/// Maximum bytes of a statement before the password of a user, and maximum values without an end that are searched for it.
-const MAX_STATEMENT_BYTES: usize = 1 << 10;
+/// Maximum values without an end that are read.
 const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
 /// Words before the columns of a table, and before rows. Case does not matter.
 const KEYWORDS: [&str; 3] = ["create table", "values", "from stdin"];
-/// The password of a user: after `IDENTIFIED`, with or without a plugin, also without quotes.
-static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?i)password '([^'\n]*)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]*)|"([^"\n]*)|([^\s;'"]+))"#,
-    )
-});
-/// Statements about users, in which a password may have no quotes.
-const USER_STATEMENTS: [&str; 3] = ["create user", "alter user", "grant "];
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 
 /// Hides the values of the statements of a text. `text` has no comments between the parts of a statement.
@@ -49,18 +37,6 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             1 => statements.redact_rows(start, end),
             _ => statements.redact_copy(start),
         };
-    }
-    for login in PASSWORD.captures_iter(text).filter(|_| rules.hides_secrets) {
-        let Some(password) = login.iter().skip(1).flatten().next() else { continue };
-        let before = &text
-            [text.ceil_char_boundary(password.start().saturating_sub(MAX_STATEMENT_BYTES))..password.start()];
-        let statement = before.rsplit(';').next().unwrap_or_default().to_ascii_lowercase();
-        let is_quoted = before.ends_with(['\'', '"']);
-        if (is_quoted || USER_STATEMENTS.iter().any(|words| statement.contains(words)))
-            && !matches!(password.as_str(), "" | REDACTED)
-        {
-            found.hide("password", password.range());
-        }
     }
 }
 
@@ -113,12 +89,14 @@ impl Statements<'_, '_> {
                 break;
             }
             let mut cell_start = start;
-            for (index, cell) in line.trim_end_matches(['\n', '\r']).split('\t').enumerate() {
-                let end = cell_start + cell.len();
-                if start > at && cell != "\\N" {
-                    columns.hide_cell(index, text, cell_start..end, self.found);
-                }
-                cell_start = end + 1;
+            let cells = line.trim_end_matches(['\n', '\r']).split('\t').map(|cell| {
+                let cell = cell_start..cell_start + cell.len();
+                cell_start = cell.end + 1;
+                cell
+            });
+            let cells: Vec<_> = cells.collect();
+            if start > at {
+                columns.redact_row(self.rules, text, &cells, self.found, |_| REDACTED.into());
             }
             start += line.len();
         }
@@ -138,8 +116,7 @@ impl Statements<'_, '_> {
 
     fn columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Columns> {
         let names = names.map(|name| name.trim().trim_matches(QUOTES).to_owned()).collect();
-        Some(Columns::of(self.rules, names))
-            .filter(|columns| columns.pairs.is_some() || columns.hidden().next().is_some())
+        Some(Columns::of(self.rules, names)).filter(|columns| !columns.hide_nothing())
     }
 
     /// Redacts the row that begins after `from`. Returns its end and true if it is complete, or `None` if there is none.
@@ -162,12 +139,8 @@ impl Statements<'_, '_> {
                 break len.is_some();
             }
         };
-        let values: Vec<&str> = cells.iter().map(|cell| self.text[cell.clone()].trim_matches('\'')).collect();
-        let pairs = columns.pair_values(self.rules, &values);
-        let is_hidden = |index: &usize| columns.hides(*index, values[*index]) || pairs.contains(index);
-        for index in (0..cells.len()).filter(is_hidden) {
-            self.found.replace(&columns.names[index], cells[index].clone(), format!("'{REDACTED}'"));
-        }
+        let hidden = |_: &_| format!("'{REDACTED}'").into();
+        columns.redact_row(self.rules, self.text, &cells, self.found, hidden);
         Some((at + usize::from(is_complete), is_complete))
     }
 

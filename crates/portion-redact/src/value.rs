@@ -57,7 +57,7 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
     let cut = r"(?:\*{3}|•{3}|…|\.{3})";
     let version = r"(?:\d{1,6}|[x*])";
     regex_set(&[
-        format!("^(?:{}|[A-Z]?[a-z]{{3,}}ed)$", any_word(STATUS_WORDS)),
+        format!(r"^(?:{}|\\N|[A-Z]?[a-z]{{3,}}ed)$", any_word(STATUS_WORDS)),
         // Numbers with units, units, an abbreviation, a digest, a public key.
         format!(r"^(?i-u)(?:(?:\d[\d.,_]*\s*(?:{UNITS}))+|(?:seconds|minutes|hours|days|weeks|months|years))$"),
         r"^(?:\pL{1,3}\.){2,}$|^sha(?:1|256|384|512)[:\-][A-Za-z\d+/=]+$|^(?:ssh-|ecdsa-)[a-z\d\-]+ AAAA".to_owned(),

@@ -6,11 +6,10 @@
 
 use std::ops::Range;
 
-use super::super::columns::match_column_name;
+use super::super::columns::{is_column_name, match_column_name};
 use super::super::edit::BYTE_ORDER_MARK;
 use super::super::value::Form;
 use super::super::{Findings, NameMatch, RedactionRules};
-use super::header::is_column_name;
 use super::row::RowReader;
 
 /// Maximum bytes of the first line.

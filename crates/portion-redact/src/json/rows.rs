@@ -53,7 +53,7 @@ impl JsonRedactor<'_, '_> {
         for (name, verdict) in columns.names.iter().zip(&mut columns.verdicts) {
             verdict.is_named |= verdict.may_end_path && self.matches_path(name, skipped);
         }
-        if columns.pairs.is_none() && columns.hidden().next().is_none() {
+        if columns.hide_nothing() {
             return;
         }
         for row in items(self.text, rows).skip(first) {
