@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memmem};
+use portion_text::html::{HtmlTag, HtmlTags};
 
 use super::code::TextFacts;
 use super::pair::{PairRole, may_be_pair_secret};
@@ -11,8 +11,7 @@ use super::text_pair::names_in;
 use super::value::Form;
 use super::{Findings, RedactionRules};
 
-/// Maximum bytes of a tag, and maximum open elements that are remembered: the innermost ones.
-const MAX_TAG_BYTES: usize = 512;
+/// Maximum open elements that are remembered: the innermost ones.
 const MAX_OPEN: usize = 64;
 /// Maximum bytes of the text of an element that is read as a name.
 const MAX_NAME_BYTES: usize = 64;
@@ -31,10 +30,14 @@ const ITEM_ELEMENTS: [&str; 16] = [
 pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
     // The outermost element is the text itself, which has no name.
     let open = vec![OpenElement::default()];
-    let mut walk = MarkupWalk { rules, facts, text, open, has_open_comment: false, found };
-    let mut at = 0;
-    while let Some(len) = memchr(b'<', &text.as_bytes()[at..]) {
-        at = walk.walk_mark(at + len);
+    let mut walk = MarkupWalk { rules, facts, text, open, found };
+    // A comment that is not closed has no meaning.
+    let closed = text.rfind(COMMENT_END).unwrap_or_default();
+    let mut start = 0;
+    let unclosed = text[closed..].match_indices(COMMENT_START).map(|(at, _)| closed + at);
+    for end in unclosed.chain([text.len()]) {
+        HtmlTags::new(text, start..end).for_each(|tag| walk.walk_tag(&tag));
+        start = end + COMMENT_START.len();
     }
 }
 
@@ -60,36 +63,17 @@ struct MarkupWalk<'t, 'w> {
     text: &'t str,
     /// The open elements, the outermost one first.
     open: Vec<OpenElement<'t>>,
-    /// True if a comment is not closed. Then comments have no meaning.
-    has_open_comment: bool,
     found: &'w mut Findings,
 }
 
 impl<'t> MarkupWalk<'t, '_> {
-    /// Reads the mark that begins at `start`. Returns the offset from which on the next one is searched.
-    fn walk_mark(&mut self, start: usize) -> usize {
-        let rest = &self.text[start..];
-        if rest.starts_with(COMMENT_START) && !self.has_open_comment {
-            let len = memmem::find(rest.as_bytes(), COMMENT_END.as_bytes());
-            self.has_open_comment = len.is_none();
-            return start + len.map_or(1, |len| len + COMMENT_END.len());
+    fn walk_tag(&mut self, tag: &HtmlTag<'t>) {
+        let is_void = || VOID_ELEMENTS.iter().any(|void| tag.name.eq_ignore_ascii_case(void));
+        if tag.is_closing {
+            self.close_element(tag.name, tag.start);
+        } else if !tag.content.ends_with('/') && !is_void() {
+            self.open_element(tag.name, &tag.content[tag.name.len()..], tag.end);
         }
-        let Some(end) = tag_end(self.text, start) else { return start + 1 };
-        let inside = &self.text[start + 1..end];
-        let (is_end_tag, inside) = inside.strip_prefix('/').map_or((false, inside), |inside| (true, inside));
-        let len = inside.find(|c: char| c.is_whitespace()).unwrap_or(inside.len());
-        let name = inside[..len].trim_end_matches('/');
-        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            return start + 1;
-        }
-        let is_void =
-            inside.ends_with('/') || VOID_ELEMENTS.iter().any(|void| name.eq_ignore_ascii_case(void));
-        if is_end_tag {
-            self.close_element(name, start);
-        } else if !is_void {
-            self.open_element(name, &inside[len..], end + 1);
-        }
-        end + 1
     }
 
     fn open_element(&mut self, name: &'t str, attributes: &'t str, content_start: usize) {
@@ -198,24 +182,6 @@ impl<'t> MarkupWalk<'t, '_> {
             self.found.hide(name, range);
         }
     }
-}
-
-/// Returns the offset of the `>` that closes the tag at `start`. A `>` in quotes does not close it.
-fn tag_end(text: &str, start: usize) -> Option<usize> {
-    let (mut quote, mut first) = (None, None);
-    for (at, &byte) in text.as_bytes()[start + 1..].iter().take(MAX_TAG_BYTES).enumerate() {
-        let at = start + 1 + at;
-        match (byte, quote) {
-            (b'<', _) => break,
-            (b'>', None) => return Some(at),
-            (b'>', Some(_)) => first = first.or(Some(at)),
-            (b'"' | b'\'', None) => quote = Some(byte),
-            (byte, Some(open)) if byte == open => quote = None,
-            _ => {}
-        }
-    }
-    // A quote that is not closed has no meaning.
-    first
 }
 
 /// Returns the role of an element in a pair.
