@@ -25,7 +25,7 @@
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
 //! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
 //! | `view` | patterns of unusual settings, and a copy of a text with the same offsets in which they are written as usual |
-//! | `text`, `text_*`, `setting_*`, `yaml`, `yaml_property` | settings in text: their names, values and the names around them |
+//! | `text`, `text_*`, `setting_*`, `yaml` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
 //! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
 //! | `numbered` | texts with a number before each line are redacted without the numbers |
@@ -62,7 +62,6 @@ mod token;
 mod value;
 mod view;
 mod yaml;
-mod yaml_property;
 
 use code::TextFacts;
 pub use edit::REDACTED;

@@ -16,13 +16,13 @@ use super::name::{SecretKind, is_phrase_name, secret_kind};
 use super::pair::{PairRole, last_two_names};
 use super::pattern::regex;
 use super::setting_path::path_before;
-use super::setting_value::{Setting, SettingValue};
+use super::setting_value::{Setting, SettingValue, properties_start};
 use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
 use super::value::{Form, is_random};
-use super::yaml::{alias_name, redact_anchors, redact_below};
+use super::yaml::{alias_name, redact_anchors, redact_block};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
 
 /// Maximum bytes of a digest in a header field.
@@ -42,10 +42,15 @@ const MAX_TAG_BYTES: usize = 256;
 
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
-pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[JsonRange])) -> Findings {
+pub(super) fn redact<'t>(
+    rules: &RedactionRules,
+    text: &'t str,
+    (raw, json): (&'t str, &[JsonRange]),
+) -> Findings {
     let facts = TextFacts::new(raw);
     let mut settings = Settings {
         rules,
+        raw,
         text,
         facts: &facts,
         verdicts: HashMap::with_hasher(FixedState::with_seed(0)),
@@ -65,7 +70,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
         }
     }
     let Settings { aliases, mut found, .. } = settings;
-    redact_anchors(text, &facts, &aliases, &mut found);
+    redact_anchors((raw, text), &facts, &aliases, &mut found);
     markup::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
@@ -77,6 +82,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
 /// Hides the values of settings.
 struct Settings<'r, 't> {
     rules: &'r RedactionRules,
+    raw: &'t str,
     text: &'t str,
     facts: &'r TextFacts<'t>,
     /// Results by name as written. Logs repeat the same names on every line.
@@ -107,8 +113,15 @@ impl<'t> Settings<'_, 't> {
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
             && let Some(end) =
-                redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
+                redact_block(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
+            let is_list = || text[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+            if self.found.edits.len() > first_edit
+                && let Some(start) = properties_start(self.raw, text, at).filter(|_| is_list())
+            {
+                let len = self.raw[start..].lines().next().unwrap_or_default().trim_end().len();
+                self.found.hide(name, start..start + len);
+            }
             let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
             self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
             return Some(end);
@@ -141,7 +154,9 @@ impl<'t> Settings<'_, 't> {
         if is_closing_quote(text, at) {
             return Some(start);
         }
-        let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
+        let replaced = found.with_properties(self.raw, text, at);
+        let end = replaced.end;
+        found.hide((text, at), Setting { name, verdict, facts: self.facts }, replaced, &mut self.found);
         if self.found.edits.len() == first_edit && !text[..start].ends_with(['"', '\'', '`']) {
             self.hide_fallbacks((name, verdict), start);
         } else if self.found.edits.len() > first_edit {

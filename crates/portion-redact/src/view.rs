@@ -34,6 +34,11 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         // `password /* here */: x`
         (r"(/\*[\pL ,.()]*(?:\d[\pL ,.()]*){0,3}\*/)", " "),
         (r"(-- [\pL ,.()]*(?:\d[\pL ,.()]*){0,3})\n", " "),
+        // Tags and anchors of YAML: `password: !!str &pw hunter2`. One without a value is the value.
+        (
+            r"[:\-]((?:[ \t]+(?:&[\w./\-]+|!<\S*>|![\pL!_:./\-]+)){1,2})(?:[ \t]+[^\s#]|[ \t\r]*\n[ \t]*- )",
+            " ",
+        ),
         // `? password` and `: hunter2` on the next line.
         (r"(?m)^ *(\?) [^\n]*(\n)\s*: ", "  "),
         // `ENV API_TOKEN hunter2`, and a directive: its name, that of a setting in several words, and a value with a digit.
