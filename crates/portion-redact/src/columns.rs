@@ -67,7 +67,8 @@ impl Columns {
         }
         let Some(pairs) = &self.pairs else { return };
         for name in self.places(pairs.name, cells.len()).map(shown) {
-            if !is_column_name(name) || !pairs.has_heading && name.contains(|c: char| c.is_ascii_digit()) {
+            let is_name = is_column_name(name.trim_end_matches(':'));
+            if !is_name || !pairs.has_heading && name.contains(|c: char| c.is_ascii_digit()) {
                 continue;
             }
             let verdict = rules.match_pair_name(name);

@@ -14,7 +14,7 @@ use portion_json::span::Span;
 
 use crate::names::UniqueNames;
 use html::HeaderRows;
-pub use html::{HtmlCell, HtmlRow, html_rows, html_tables};
+pub use html::{HtmlGrid, html_grid, html_tables};
 
 /// Maximum tables of a document that are looked for, rows that are counted to find the largest, and cells of a row.
 const MAX_TABLES: usize = 500;
