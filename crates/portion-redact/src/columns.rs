@@ -5,9 +5,9 @@ use std::ops::Range;
 use portion_text::notation::terminal_columns;
 
 use super::edit::Replacement;
+use super::name::SecretKind;
 use super::pair::{PairColumns, may_be_pair_secret};
 use super::pattern::is_in;
-use super::short_password::password_column;
 use super::value::Form;
 use super::{Findings, NameMatch, REDACTED, RedactionRules};
 
@@ -19,6 +19,9 @@ const MAX_NAME_WORDS: usize = 8;
 /// Words of sentences that column names do not have.
 const FUNCTION_WORDS: &str =
     "a already an any are be begins between her his is it its may must out shall should that the this was";
+
+/// Names of columns of results.
+const RESULT_NAMES: &str = "error errors fail failed score skip skipped total";
 
 /// The columns of a table.
 #[derive(Clone)]
@@ -34,8 +37,14 @@ impl Columns {
     pub(super) fn of(rules: &RedactionRules, names: Vec<String>) -> Self {
         let matched = |name: &String| match_column_name(rules, name).among(&names);
         let mut verdicts: Vec<_> = names.iter().map(matched).collect();
-        if let Some(short) = password_column(&names).filter(|_| rules.hides_secrets) {
-            verdicts[short].is_secret = true;
+        // Beside results, a pass is one.
+        let has_results = names.iter().any(|name| is_in(RESULT_NAMES, &name.to_lowercase()));
+        for verdict in &mut verdicts {
+            verdict.is_secret &= match verdict.kind {
+                SecretKind::Pass => false,
+                SecretKind::PassOfUser => !has_results,
+                _ => true,
+            };
         }
         let pairs = PairColumns::detect(names.iter().map(String::as_str));
         Self { names, verdicts, pairs }

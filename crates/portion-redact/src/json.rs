@@ -15,7 +15,6 @@ use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::{PairRole, is_second_name};
 use super::prefilter::Place;
-use super::short_password::{is_login_name, is_short_name};
 use super::value::{facts_of_name, is_secret_json};
 use super::{Findings, NameMatch, RedactionRules, TextEdit, fragment, prefilter, text_value};
 
@@ -96,10 +95,8 @@ struct KeyFacts {
     role: Option<PairRole>,
     /// True if the key itself contains a secret.
     has_secret: bool,
-    is_short: bool,
-    is_login: bool,
     /// Kinds of secrets, as bits, that are none beside it.
-    facts: u8,
+    facts: u16,
     /// True for a name that makes one together with the name around it: `wifi.key`.
     is_second: bool,
     /// True for keys of Kubernetes manifests, and of JSON Web Keys.
@@ -116,8 +113,6 @@ impl KeyFacts {
             verdict: redact.match_name(name),
             role: PairRole::of(name),
             has_secret: redact.redact_name(name).is_some(),
-            is_short: redact.hides_secrets && is_short_name(name),
-            is_login: is_login_name(name),
             facts: facts_of_name(name),
             is_second: redact.hides_secrets && is_second_name(name),
             is_kind: redact.hides_secrets && (KIND_KEYS.contains(&name) || name == SENSITIVE_KEY),
@@ -128,7 +123,7 @@ impl KeyFacts {
 
     /// Returns true if the member is needed when its object ends.
     fn is_kept(self) -> bool {
-        self != Self { is_login: self.is_login, facts: self.facts, ..Self::default() }
+        self != Self { facts: self.facts, ..Self::default() }
     }
 }
 
@@ -150,9 +145,8 @@ struct Open {
     start: u32,
     /// Place of its first kept member.
     first: usize,
-    has_login: bool,
     /// The facts of all of its members.
-    facts_inside: u8,
+    facts_inside: u16,
     /// The last string of an array, if it is a flag, `"--password"`.
     flag: Option<Span>,
 }
@@ -306,7 +300,6 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let facts = self.facts_of(key);
         let Some(open) = self.open.last_mut() else { return };
         (open.key, open.facts) = (Some(key), facts);
-        open.has_login |= facts.is_login;
         open.facts_inside |= facts.facts;
     }
 

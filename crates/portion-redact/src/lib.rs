@@ -51,7 +51,6 @@ mod prefilter;
 mod rules;
 mod setting_path;
 mod setting_value;
-mod short_password;
 mod sql;
 mod text;
 mod text_name;

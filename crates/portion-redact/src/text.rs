@@ -17,11 +17,10 @@ use super::pair::{PairRole, last_two_names};
 use super::pattern::regex;
 use super::setting_path::path_before;
 use super::setting_value::{Setting, SettingValue, properties_start};
-use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
-use super::value::{Form, is_random};
+use super::value::{Form, facts_of_name, is_random};
 use super::yaml::{alias_name, redact_anchors, redact_block};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
 
@@ -37,6 +36,8 @@ static NAME_PATH: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^::[^\t ]|^:\?|^:[a-z]+[_\-a-z]*:[\w\-]+(?:$|[\s"'])"#));
 /// A string of one word in an expression.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"["'`]([^\s"'`\\]{8,})["'`]"#));
+/// Maximum bytes of a setting and the line below it that are read.
+const MAX_LINE_BYTES: usize = 256;
 /// Maximum bytes of a tag before one of its attributes.
 const MAX_TAG_BYTES: usize = 256;
 
@@ -100,18 +101,21 @@ impl<'t> Settings<'_, 't> {
         let name = self.name_at(at, word);
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
-        let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
-        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
+        let name = name.or(pair.as_ref().map(|pair| pair.name))?;
         // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
         if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
             return None;
         }
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
-        // A path of the operator, or a short name.
-        verdict.is_named |= !verdict.is_hidden() && !is_short_name(name) && !is_signature(text, at, word);
+        if verdict.kind == SecretKind::Pass {
+            verdict.kind = verdict.kind.beside(facts_around(text, at));
+        }
+        // A path of the operator.
+        verdict.is_named |= !verdict.is_hidden() && !is_signature(text, at, word);
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
+            && verdict.kind != SecretKind::Pass
             && let Some(end) =
                 redact_block(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
@@ -260,10 +264,18 @@ impl<'t> Settings<'_, 't> {
     }
 }
 
-/// Returns true for a short name such as `pass` whose value is a password.
-fn is_short_password(text: &str, at: usize, word: &str) -> bool {
-    let value = if is_short_name(word) { value_after(text, at + 1, ValueExtent::Word) } else { None };
-    value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
+/// Returns the facts that the names on the line of a setting state, and the first names of the lines around it.
+fn facts_around(text: &str, at: usize) -> u16 {
+    let line = line_before(text, at);
+    let above = text[..at - line.len()].strip_suffix('\n').map(|above| line_before(text, above.len()));
+    let near = &text[at..text.floor_char_boundary(at + MAX_LINE_BYTES)];
+    let below = near.split_once('\n').map(|(_, below)| below);
+    let first_name = |line: &'_ str| {
+        let content = line.trim_start_matches([' ', '\t', '-', '"', '\'']);
+        facts_of_name(content.split([' ', '\t', '=', ':', '"', '\'']).next().unwrap_or_default())
+    };
+    let own = line.split(|c: char| !c.is_alphanumeric()).map(facts_of_name);
+    own.chain(above.map(first_name)).chain(below.map(first_name)).fold(0, |all, own| all | own)
 }
 
 /// Returns true for the name of a user before the password in a URL: `https://x-access-token:…@`.

@@ -47,6 +47,12 @@ const WORD_FACTS: &str = "pos tag lemma dep ner upos xpos feats deprel logprob l
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob line column";
 /// Names of facts about a pin of a chip, and of those about a place, whose postal code is called a pin in India.
 const PIN_FACTS: &str = "net gpio signal ref component city state district town pincode_area country";
+/// Names of a user, letters only.
+const LOGIN_NAMES: &str = "account email login loginid mail uid user userid username";
+/// Values of passes that are results.
+const RESULTS: &str = "0 1 error f fail failed false n no none null ok pass passed true yes";
+/// Minimum and maximum bytes of a password that is recognized by itself.
+const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 6..=128;
 /// Units, and words that are one.
 const UNITS: &str = "%|[kmgt]?i?b|[mun]?s|[hdwmy]|bits?|bytes?|chars?|characters?|digits?|ms|(?:milli|micro)?sec(?:ond)?s?|min(?:ute)?s?|hours?|\
     days?|weeks?|months?|years?|times?";
@@ -192,6 +198,11 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         && match kind {
             SecretKind::Instructions => true,
             SecretKind::Doubtful => is_random(value) && !is_name_of_thing(value),
+            SecretKind::Pass | SecretKind::PassOfUser => {
+                !is_in(RESULTS, &value.to_lowercase())
+                    && !value.contains(char::is_whitespace)
+                    && (kind == SecretKind::PassOfUser || may_be_password(value, form))
+            }
             SecretKind::Basic => {
                 STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
             }
@@ -292,17 +303,31 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
-    let is_short =
-        (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic);
+    let is_short = (3..5).contains(&quoted.len())
+        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass);
     let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
     is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
-/// Returns the kinds of secrets, as bits, beside which a name of a fact means that they are none.
-pub(super) fn facts_of_name(name: &str) -> u8 {
-    let name = if name.len() <= 12 { name.to_lowercase() } else { String::new() };
-    let bit = |facts: &str, kind: SecretKind| u8::from(is_in(facts, &name)) << kind as u8;
-    bit(WORD_FACTS, SecretKind::Token) | bit(PIN_FACTS, SecretKind::Pin)
+/// Returns the kinds of secrets, as bits, beside which a name of a fact changes what they are.
+pub(super) fn facts_of_name(name: &str) -> u16 {
+    let name = if name.len() <= 16 { name.to_lowercase() } else { String::new() };
+    let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    let bit = |facts: &str, name: &str, kind: SecretKind| u16::from(is_in(facts, name)) << kind as u16;
+    bit(WORD_FACTS, &name, SecretKind::Token)
+        | bit(PIN_FACTS, &name, SecretKind::Pin)
+        | bit(LOGIN_NAMES, &letters, SecretKind::Pass)
+}
+
+/// Returns true for one word that is no result and looks like a password.
+fn may_be_password(value: &str, form: Form<'_>) -> bool {
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
+    let is_after_colon = matches!(form, Form::Bare { line } if line.starts_with(':'));
+    PASSWORD_BYTES.contains(&value.len())
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !value.contains(['/', '.', '('])
+        && (!is_after_colon || is_random(value))
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
