@@ -43,7 +43,7 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         (r"(?m)^ *(\?) [^\n]*(\n)\s*: ", "  "),
         // `ENV API_TOKEN hunter2`, and a directive: its name, that of a setting in several words, and a value with a digit.
         (
-            r#"(?m)^(?:(?:ENV|setx|setenv|set -g?x) \w+( )|[ \t]*(?:[A-Za-z_]+[ (](?:[a-z]+ ){0,2})?\$?[A-Za-z]+[_\-A-Z][\w\-]*( )["']?[^\s"'\d=:|]{0,40}\d[^\s"'=:|,;)]*=*["']?\)?;?[ \t]*$)"#,
+            r#"(?m)^(?:(?:ENV|setx|setenv|set -g?x) \w+( )|[ \t]*(?:[A-Za-z_]+[ (](?:[a-z]+ ){0,2})?\$?[A-Za-z]+[_\-A-Z][\w\-]*( )["']?[^\s"'\d=:：＝|]{0,40}\d[^\s"'=:|,;)]*=*["']?\)?;?[ \t]*$)"#,
             "=",
         ),
         // `Authorization "Basic …"`, `ConvertTo-SecureString "…"`, `:password "…"`, `setPassword("…")`
