@@ -1,6 +1,8 @@
 //! Matches settings by the names around them: `guest.phone: …`, `guest[phone]=…`, the blocks of YAML, the sections of INI
 //! files.
 
+use std::ops::Range;
+
 use super::RedactionRules;
 
 /// Maximum bytes of a name that is written as a path.
@@ -74,7 +76,34 @@ fn block_name(line: &str) -> Option<&str> {
     Some(line.trim().strip_suffix(':')?.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
 }
 
+/// Returns the lines of the mapping that the line at an offset is in, up to so many on each side. `is_inside`: tells the lines that do not
+/// end it.
+pub(super) fn mapping_around(
+    text: &str,
+    at: usize,
+    max_lines: usize,
+    is_inside: impl Fn(&str) -> bool,
+) -> Range<usize> {
+    let start = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
+    let own = text[start..].split_inclusive('\n').next().unwrap_or_default();
+    let indent = indent_of(own);
+    let begins_item = |line: &str| indent_of(line) == indent && line[..indent].contains('-');
+    let mut lines = start..start + own.len();
+    let mut is_first = begins_item(own);
+    for line in text[..start].split_inclusive('\n').rev().take(max_lines) {
+        if is_first || !is_inside(line) {
+            break;
+        }
+        lines.start -= line.len();
+        is_first = begins_item(line);
+    }
+    let below = text[lines.end..].split_inclusive('\n').take(max_lines);
+    let below = below.take_while(|line| is_inside(line) && !begins_item(line));
+    lines.end += below.map(str::len).sum::<usize>();
+    lines
+}
+
 /// Returns the indentation of a line. The dash of an item counts as indentation.
-fn indent_of(line: &str) -> usize {
+pub(super) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '-']).len()
 }
