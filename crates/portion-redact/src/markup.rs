@@ -45,12 +45,10 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
 #[derive(Clone, Default)]
 struct OpenElement<'t> {
     name: &'t str,
-    attributes: &'t str,
     content_start: usize,
     has_children: bool,
-    /// The hidden name whose value it is, if that was determined.
+    /// The hidden name whose value it is.
     hidden_name: Option<&'t str>,
-    is_determined: bool,
     /// The hidden name among its children.
     pair_name: Option<(PairRole, &'t str)>,
     /// The last child that may be the value of a name after it.
@@ -77,24 +75,31 @@ impl<'t> MarkupWalk<'t, '_> {
     }
 
     fn open_element(&mut self, name: &'t str, attributes: &'t str, content_start: usize) {
-        let is_value = matches!(name, "dd" | "string") || role_of(name).is_some_and(PairRole::is_value);
-        let mut hidden_name = None;
+        let hidden_name = self.hidden_name(name, attributes);
         if let Some(around) = self.open.last_mut() {
             around.has_children = true;
-            hidden_name = around.pair_name.filter(|_| is_value).map(|(_, name)| name);
         }
         if self.open.len() >= 2 * MAX_OPEN {
             self.open.drain(..MAX_OPEN);
         }
-        let (is_determined, default) = (hidden_name.is_some(), OpenElement::default());
-        self.open.push(OpenElement {
-            name,
-            attributes,
-            content_start,
-            hidden_name,
-            is_determined,
-            ..default
-        });
+        self.open.push(OpenElement { name, content_start, hidden_name, ..OpenElement::default() });
+    }
+
+    /// Returns the hidden name of an element: its own, one in its attributes, or that of the element around it or of the name beside it,
+    /// if its text is the value of that.
+    fn hidden_name(&self, name: &'t str, attributes: &'t str) -> Option<&'t str> {
+        let local = local_name(name);
+        let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
+        let names = names_in(attributes).map(|(_, name)| name);
+        let around = || self.open.iter().rev().map(|open| local_name(open.name).to_owned());
+        let is_value = role_of(name).is_some_and(PairRole::is_value);
+        let outer = self.open.last()?;
+        let beside = outer.pair_name.filter(|_| is_value || matches!(name, "dd" | "string"));
+        beside
+            .map(|(_, name)| name)
+            .or_else(|| [local].into_iter().chain(names).find(is_hidden))
+            .or_else(|| self.rules.matches_path_within(local, around).then_some(local))
+            .or_else(|| outer.hidden_name.filter(|_| is_value || ITEM_ELEMENTS.contains(&local)))
     }
 
     /// Closes the innermost element with this name, and those in it. Ignores an end tag without one.
@@ -109,13 +114,13 @@ impl<'t> MarkupWalk<'t, '_> {
 
     /// Hides the text of an element if its name is hidden, or records it as the name or the value of a pair.
     fn finish_leaf(&mut self, index: usize, end: usize) {
-        let OpenElement { name, content_start, .. } = self.open[index];
+        let OpenElement { name, content_start, hidden_name, .. } = self.open[index];
         let content = self.text[content_start..end].trim_start();
         let start = end - content.len();
         let content = content.trim_end();
         let range = start..start + content.len();
         let role = role_of(name);
-        if let Some(hidden) = self.hidden_name(index) {
+        if let Some(hidden) = hidden_name {
             let role = role.filter(|role| role.is_value()).unwrap_or(PairRole::Content);
             if hidden == local_name(name) || may_be_pair_secret((PairRole::Name, hidden), (role, content)) {
                 self.hide(range, hidden);
@@ -141,34 +146,6 @@ impl<'t> MarkupWalk<'t, '_> {
         {
             self.hide(range, content);
         }
-    }
-
-    /// Returns the hidden name of an element: its own, one in its attributes, or that of the element around it, if its text
-    /// is the value of that.
-    fn hidden_name(&mut self, index: usize) -> Option<&'t str> {
-        let mut first = index;
-        let found = loop {
-            let open = &self.open[first];
-            if open.is_determined {
-                break open.hidden_name;
-            }
-            let local = local_name(open.name);
-            let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
-            let attributes = names_in(open.attributes).map(|(_, name)| name);
-            let around = || self.open[..first].iter().rev().map(|open| local_name(open.name).to_owned());
-            let is_at_path = |name: &&str| self.rules.matches_path_within(name, around);
-            let own = [local].into_iter().chain(attributes).find(is_hidden);
-            let own = own.or_else(|| Some(local).filter(is_at_path));
-            let is_part = ITEM_ELEMENTS.contains(&local) || role_of(local).is_some_and(PairRole::is_value);
-            if own.is_some() || !is_part || first == 0 {
-                break own;
-            }
-            first -= 1;
-        };
-        for open in &mut self.open[first..=index] {
-            (open.hidden_name, open.is_determined) = (found, true);
-        }
-        found
     }
 
     fn hide(&mut self, range: Range<usize>, name: &str) {

@@ -119,7 +119,7 @@ fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
         let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
         let value = value.trim_start_matches(['>', '=']).trim();
         // A path.
-        (!value.starts_with('/')).then(|| (key.trim().trim_matches(['"', '\'']), value))
+        Some((key.trim().trim_matches(['"', '\'']), value))
     });
     let (mut is_described, mut is_secret) = (false, false);
     for (key, value) in items.take(MAX_ITEMS) {

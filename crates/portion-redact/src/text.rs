@@ -155,7 +155,7 @@ impl<'t> Settings<'_, 't> {
             self.hide_fallbacks((name, verdict), start);
             return Some(start);
         }
-        if is_closing_quote(text, at) {
+        if quote_before(text, at).is_empty() && is_closing_quote(text, at) {
             return Some(start);
         }
         let replaced = found.with_properties(self.raw, text, at);
@@ -239,11 +239,7 @@ impl<'t> Settings<'_, 't> {
             && !value.ends_with([',', ';', ')'])
             && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
         // Quotes in a long line may be those of strings before it.
-        let is_at_index = text[..at].ends_with(']') && is_identifier(value);
-        let is_in_string = !found.is_container
-            && !is_at_index
-            && !value.starts_with("\\\n")
-            && open_quote(line_before(text, at)).is_some();
+        let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
         !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 
@@ -344,28 +340,18 @@ fn is_closing_quote(text: &str, at: usize) -> bool {
     open_quote(line_before(text, at)).is_some_and(|quote| rest.starts_with(quote))
 }
 
-/// Returns the quote that is open at the end of a line. The mark of a lifetime in Rust opens nothing: `&'a str`.
+/// Returns the quote that is open at the end of a line. An apostrophe and the mark of a lifetime in Rust open nothing: `&'a str`.
 fn open_quote(line: &str) -> Option<char> {
-    let mut open = None;
-    let mut chars = line.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => drop(chars.next()),
-            '"' | '\'' if open == Some(c) => open = None,
-            '"' if open.is_none() => open = Some(c),
-            '\'' if open.is_none() => {
-                let rest = &line[at + 1..];
-                let after = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-                let is_word = line[..at].ends_with(char::is_alphanumeric);
-                let is_lifetime = after.len() < rest.len()
-                    && after.starts_with(['>', ',', ' ', ')', '+'])
-                    && line[..at].ends_with(['&', '<', ' ', '+']);
-                if !is_word && !is_lifetime {
-                    open = Some(c);
-                }
-            }
+    let (mut open, mut before) = (None, ' ');
+    for c in line.chars() {
+        let opens = c == '"' || c == '\'' && !before.is_alphanumeric() && !"&<".contains(before);
+        match open {
+            _ if before == '\\' => {}
+            Some(quote) if quote == c => open = None,
+            None if opens => open = Some(c),
             _ => {}
         }
+        before = if before == '\\' { ' ' } else { c };
     }
     open
 }

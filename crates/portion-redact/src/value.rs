@@ -35,10 +35,6 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
 /// Further first words of sentences.
 const FIRST_WORDS: &str = "a an he it she we i";
-/// Objects of programs whose members hold values.
-const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
-    argv opts options params props state app user data event body session client input var local module secrets vars steps needs \
-    github values form";
 /// First words of expressions.
 const CODE_WORDS: &str =
     "await new not return if else lambda func function fn yield typeof async throw raise in void";
@@ -101,7 +97,6 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
         format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
         // A path, and a member of an object.
         format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
-        format!(r"{lead}{}(?:[.:]+[\pL_]\w*)+[.:]*{end}", any_word(PROGRAM_OBJECTS)),
         format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
         // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
         format!(r"^\s*:=\s*{PREFIX}[\pL_]+(?:$|[\s,;)])|^(?: +[:=]*=\s*|[:=]*= +){PREFIX}[\pL_]+;"),
@@ -189,9 +184,6 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
                 || is_part_of_sentence(kind, name, value, line)
                 || EXPRESSIONS.is_match(line)
                 || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
-                || line.strip_prefix(':').is_some_and(|rest| rest.starts_with(value))
-                    && secret_kind(value).is_some()
-                    && is_plain_secret_name(value)
         }
     };
     !is_shown
@@ -253,8 +245,7 @@ pub(super) fn is_random(value: &str) -> bool {
     // `DOT11_AUTH_80211_PSK`, `x25519_private_key`, `ed25519.Ed25519PrivateKey`
     let is_name = is_identifier(value)
         && value.contains('_')
-        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase))
-        || value.contains('.') && value.split('.').all(is_identifier);
+        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase));
     let case = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
     let cases = value.as_bytes().windows(2).filter(|pair| case(pair[0]) != case(pair[1])).count();
     let is_mixed = value.len() >= 16 && cases * 5 >= value.len() * 2;

@@ -70,9 +70,6 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
 });
 /// A tag with attributes on several lines.
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"<[A-Za-z][^<>]*=[^<>]*>"));
-/// The beginning of a record of psql, and `password | hunter2` below it.
-const RECORD: &str = "-[ RECORD ";
-static MEMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^[^|\n]* (\|) "));
 
 /// Returns a text in which all settings are written as usual, with the same offsets.
 pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
@@ -96,11 +93,6 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
         tag.as_str()
             .match_indices('\n')
             .for_each(|(at, _)| put(tag.start() + at, tag.start() + at + 1, b' '));
-    }
-    if text.contains(RECORD) {
-        MEMBER.captures_iter(text).for_each(|found| {
-            found.get(1).into_iter().for_each(|bar| put(bar.start(), bar.end(), b':'));
-        });
     }
     match bytes.map(String::from_utf8) {
         Some(Ok(text)) => Cow::Owned(text),

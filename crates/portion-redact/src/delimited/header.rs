@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::RedactionRules;
 use super::super::columns::{Columns, is_code, is_column_name, is_year};
-use super::super::name::{SecretKind, is_plain_secret_name};
+use super::super::name::is_plain_secret_name;
 use super::super::pair::PairColumns;
 use super::super::pattern::is_in;
 use super::row::{RowReader, cells_of, is_rule};
@@ -71,8 +71,7 @@ impl<'a> Header<'a> {
             }
             if let [_, value] = &columns.names[..] {
                 let has_heading = is_in(VALUE_HEADINGS, &value.to_ascii_lowercase());
-                let is_only_first_hidden =
-                    columns.verdicts[0].kind != SecretKind::Doubtful && columns.hidden().eq([0]);
+                let is_only_first_hidden = columns.hidden().eq([0]);
                 columns.pairs =
                     (has_heading || is_only_first_hidden).then(|| PairColumns::of_two(has_heading));
             }
