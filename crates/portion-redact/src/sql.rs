@@ -2,12 +2,15 @@
 //! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::columns::Columns;
+use super::pattern::regex;
 use super::text_value::item_len;
 use super::{Findings, REDACTED, RedactionRules};
-use aho_corasick::AhoCorasick;
 
 /// Maximum bytes of a list of columns, and of its columns.
 const MAX_COLUMNS_BYTES: usize = 16 << 10;
@@ -17,26 +20,23 @@ const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
 /// Words before the columns of a table, and before rows. Case does not matter.
-const KEYWORDS: [&str; 3] = ["create table", "values", "from stdin"];
+static KEYWORDS: LazyLock<Regex> = LazyLock::new(|| regex("(?i)(create table)|(values)|from stdin"));
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 
 /// Hides the values of the statements of a text. `text` has no comments between the parts of a statement.
 pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
-    static SEARCH: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let build = || AhoCorasick::builder().ascii_case_insensitive(true).build(KEYWORDS).ok();
-    let keywords = SEARCH.get_or_init(build).iter().flat_map(|search| search.find_iter(text));
     let mut statements = Statements { rules, text, tables: BTreeMap::new(), open_values: 0, found };
-    let mut done = [0; KEYWORDS.len()];
-    for keyword in keywords {
-        let (start, end, kind) = (keyword.start(), keyword.end(), keyword.pattern().as_usize());
-        if start < done[kind] {
-            continue;
+    let mut done = [0; 3];
+    for keyword in KEYWORDS.captures_iter(text) {
+        let kind = keyword.iter().skip(1).position(|group| group.is_some()).unwrap_or(2);
+        let Range { start, end } = keyword.get(0).map_or(0..0, |keyword| keyword.range());
+        if start >= done[kind] {
+            done[kind] = match kind {
+                0 => statements.read_table(end),
+                1 => statements.redact_rows(start, end),
+                _ => statements.redact_copy(start),
+            };
         }
-        done[kind] = match kind {
-            0 => statements.read_table(end),
-            1 => statements.redact_rows(start, end),
-            _ => statements.redact_copy(start),
-        };
     }
 }
 
@@ -55,19 +55,32 @@ impl Statements<'_, '_> {
     fn read_table(&mut self, from: usize) -> usize {
         let near = &self.text[from..self.text.floor_char_boundary(from + MAX_COLUMNS_BYTES)];
         let Some(len) = near.find('(') else { return from };
-        let (mut names, mut start) = (Vec::new(), from + len + 1);
-        while let Some(len) = self.value_len(start).filter(|_| names.len() < MAX_COLUMNS) {
-            // Constraints come after all columns, so that they change no index.
-            let definition = &self.text[start..start + len];
-            names.push(definition.split_whitespace().next().unwrap_or_default());
-            start += len + 1;
-            if self.text[..start].ends_with(')') {
-                break;
-            }
-        }
-        let columns = self.columns(names.into_iter());
+        // Constraints come after all columns, so that they change no index.
+        let (definitions, end, _) = self.read_list(from + len + 1);
+        let names = definitions.into_iter().map(|item| self.text[item].split_whitespace().next());
+        let columns = self.columns(names.map(Option::unwrap_or_default));
         self.tables.insert(table_name(&near[..len]), columns);
-        start
+        end
+    }
+
+    /// Reads the items of a list that begins at an offset. Returns them, the offset after the list, and true if it is complete. A value
+    /// that does not end ends with its line.
+    fn read_list(&mut self, mut at: usize) -> (Vec<Range<usize>>, usize, bool) {
+        let mut items = Vec::new();
+        loop {
+            let rest = &self.text[at..];
+            let is_read = self.open_values <= MAX_OPEN_VALUES && !is_open_mark(rest);
+            let len = if is_read { item_len(rest) } else { None };
+            self.open_values += usize::from(len.is_none());
+            let end = at + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
+            let item = self.text[at..end].trim_start();
+            let start = end - item.len();
+            items.push(start..start + item.trim_end().len());
+            if len.is_none() || self.text[end..].starts_with(')') || items.len() == MAX_COLUMNS {
+                return (items, end + usize::from(len.is_some()), len.is_some());
+            }
+            at = end + 1;
+        }
     }
 
     /// Redacts the rows of an `INSERT`, and returns their end. `at`: its keyword, which ends at `from`.
@@ -121,36 +134,14 @@ impl Statements<'_, '_> {
 
     /// Redacts the row that begins after `from`. Returns its end and true if it is complete, or `None` if there is none.
     fn redact_row(&mut self, from: usize, columns: &Columns) -> Option<(usize, bool)> {
-        let mut at = from + self.text[from..].find(|c: char| !c.is_whitespace() && c != ',')?;
+        let at = from + self.text[from..].find(|c: char| !c.is_whitespace() && c != ',')?;
         if !self.text[at..].starts_with('(') {
             return None;
         }
-        let mut cells = Vec::new();
-        let is_complete = loop {
-            let start = at + 1;
-            let rest = &self.text[start..];
-            let len = self.value_len(start).filter(|_| !is_open_mark(rest));
-            // A value that does not end is hidden up to the end of its line.
-            at = start + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
-            let value = self.text[start..at].trim_start();
-            let start = at - value.len();
-            cells.push(start..start + value.trim_end().len());
-            if len.is_none() || self.text[at..].starts_with(')') {
-                break len.is_some();
-            }
-        };
+        let (cells, end, is_complete) = self.read_list(at + 1);
         let hidden = |_: &_| format!("'{REDACTED}'").into();
         columns.redact_row(self.rules, self.text, &cells, self.found, hidden);
-        Some((at + usize::from(is_complete), is_complete))
-    }
-
-    fn value_len(&mut self, start: usize) -> Option<usize> {
-        if self.open_values > MAX_OPEN_VALUES {
-            return None;
-        }
-        let len = item_len(&self.text[start..]);
-        self.open_values += usize::from(len.is_none());
-        len
+        Some((end, is_complete))
     }
 }
 
