@@ -13,13 +13,13 @@
 //! and a rule below its name; those without are in `single_column`.
 
 mod header;
-mod row;
 mod single_column;
+
+use portion_text::row_ranges::{RowReader, is_rule, line_at};
 
 use super::edit::{REDACTED, TextEdit, add_name};
 use super::{Findings, RedactionRules};
 use header::{Header, LinesAround};
-use row::{RowReader, is_rule, line_at};
 pub(super) use single_column::may_be_single_column;
 
 /// Maximum rows without the cells of the header between two rows that have them.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
+use portion_text::broken_json;
 use portion_text::names::split_name;
 
 use super::code::TextFacts;
@@ -16,7 +17,7 @@ use super::name::SecretKind;
 use super::pair::{PairRole, is_second_name};
 use super::prefilter::Place;
 use super::value::{facts_of_name, is_secret_json};
-use super::{Findings, NameMatch, RedactionRules, TextEdit, fragment, prefilter, text_value};
+use super::{Findings, NameMatch, REDACTED, RedactionRules, TextEdit, prefilter, text_value};
 
 mod members;
 mod nested;
@@ -64,11 +65,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         walk.reset(0);
         let is_code = TextFacts::new(text).is_source_code();
         let mut at = 0;
-        while let Some(start) = fragment::next_start(text, at) {
+        while let Some(start) = broken_json::next_start(text, at) {
             let end = walk.walk_complete(start);
             // What is no JSON there is an expression, which the rules for text read.
             if end.is_none() && is_code {
-                at = text.ceil_char_boundary(start + fragment::complete(&text[start..]).len.max(1));
+                at = text
+                    .ceil_char_boundary(start + broken_json::complete(&text[start..], REDACTED).len.max(1));
                 continue;
             }
             at = end.unwrap_or_else(|| walk.walk_fragment(start));
@@ -223,7 +225,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Containers with secret names are hidden up to their closing bracket.
     fn walk_fragment(&mut self, start: usize) -> usize {
         let text = &self.text[start..];
-        let completed = fragment::complete(text);
+        let completed = broken_json::complete(text, REDACTED);
         let mut walk = JsonRedactor::new(self.rules, &completed.json, self.remaining_string_depth);
         walk.hides_containers = true;
         let mut end = completed.len.max(1);

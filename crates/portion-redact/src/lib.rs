@@ -23,7 +23,7 @@
 //! | `value`, `code` | the rule: patterns for what speaks of a secret: a message, a reference, a type, source code |
 //! | `pattern` | word lists and regular expressions |
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
-//! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
+//! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. JSON that is cut off is completed first |
 //! | `view` | patterns of unusual settings, and a copy of a text with the same offsets in which they are written as usual |
 //! | `text`, `text_*`, `setting_*`, `yaml` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
@@ -37,7 +37,6 @@ mod code;
 mod columns;
 mod delimited;
 mod edit;
-mod fragment;
 mod html_table;
 mod json;
 mod manifest;

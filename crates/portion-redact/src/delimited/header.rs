@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use portion_text::row_ranges::{RowReader, cells_of, is_rule};
+
 use super::super::RedactionRules;
 use super::super::columns::{Columns, is_code, is_column_name, is_year};
 use super::super::name::is_plain_secret_name;
 use super::super::pair::PairColumns;
 use super::super::pattern::is_in;
-use super::row::{RowReader, cells_of, is_rule};
 use super::single_column::hidden_name;
 
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];

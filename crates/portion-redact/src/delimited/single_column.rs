@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
+use portion_text::row_ranges::RowReader;
+
 use super::super::columns::{is_column_name, match_column_name};
 use super::super::edit::BYTE_ORDER_MARK;
 use super::super::value::Form;
 use super::super::{Findings, NameMatch, RedactionRules};
-use super::row::RowReader;
 
 /// Maximum bytes of the first line.
 const MAX_HEADER_BYTES: usize = 80;
