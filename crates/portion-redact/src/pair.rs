@@ -51,13 +51,9 @@ pub(super) enum PairRole {
 impl PairRole {
     /// Returns the role that a key or a heading has in a pair.
     pub(super) fn of(key: &str) -> Option<Self> {
-        let mut letters = [0; MAX_KEY_BYTES];
-        let mut len = 0;
-        for byte in key.bytes().filter(|byte| !byte.is_ascii_punctuation() && *byte != b' ') {
-            *letters.get_mut(len)? = byte.to_ascii_lowercase();
-            len += 1;
-        }
-        let letters = std::str::from_utf8(&letters[..len]).ok()?;
+        let is_letter = |c: &char| !c.is_ascii_punctuation() && *c != ' ';
+        let letters = if key.len() <= 2 * MAX_KEY_BYTES { key } else { "" };
+        let letters: String = letters.to_ascii_lowercase().chars().filter(is_letter).collect();
         [
             (NAME_KEYS, Self::Name),
             (LABEL_KEYS, Self::Label),
@@ -66,7 +62,7 @@ impl PairRole {
             (CONTENT_KEYS, Self::Content),
         ]
         .into_iter()
-        .find_map(|(keys, role)| is_in(keys, letters).then_some(role))
+        .find_map(|(keys, role)| is_in(keys, &letters).then_some(role))
     }
 
     pub(super) fn is_name(self) -> bool {
