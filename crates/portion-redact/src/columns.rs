@@ -8,7 +8,7 @@ use super::edit::Replacement;
 use super::name::SecretKind;
 use super::pair::{PairColumns, may_be_pair_secret};
 use super::pattern::is_in;
-use super::value::Form;
+use super::value::{Form, facts_of_name};
 use super::{Findings, NameMatch, REDACTED, RedactionRules};
 
 /// Maximum words of the name of a secret in text. More words are a sentence that mentions one.
@@ -35,8 +35,13 @@ pub(super) struct Columns {
 impl Columns {
     /// Matches the names of columns.
     pub(super) fn of(rules: &RedactionRules, names: Vec<String>) -> Self {
-        let matched = |name: &String| match_column_name(rules, name).among(&names);
-        let mut verdicts: Vec<_> = names.iter().map(matched).collect();
+        let facts = names.iter().fold(0, |all, name| all | facts_of_name(name));
+        let mut verdicts: Vec<NameMatch> = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            let is_repeated = at > 0 && names[at - 1] == *name;
+            let verdict = if is_repeated { verdicts[at - 1] } else { match_column_name(rules, name) };
+            verdicts.push(NameMatch { kind: verdict.kind.beside(facts), ..verdict });
+        }
         // Beside results, a pass is one.
         let has_results = names.iter().any(|name| is_in(RESULT_NAMES, &name.to_lowercase()));
         for verdict in &mut verdicts {

@@ -31,7 +31,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             let is_hidden = |name: &String| match_column_name(rules, name).is_hidden();
             names.clone().find(is_hidden).or_else(|| names.next_back()).unwrap_or_default()
         };
-        let mut columns = Columns::of(rules, (0..width).map(name).collect());
+        let mut names: Vec<String> = Vec::new();
+        for column in 0..width {
+            let is_repeated = column > 0 && header.iter().all(|row| row.get(column) == row.get(column - 1));
+            names.push(if is_repeated { names[column - 1].clone() } else { name(column) });
+        }
+        let mut columns = Columns::of(rules, names);
         // Rows of a name and a value.
         let are_pairs = !has_headings && width == 2 && facts_of_name(&columns.names[1]) == 0;
         if are_pairs {

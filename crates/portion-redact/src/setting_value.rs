@@ -86,10 +86,9 @@ impl SettingValue {
 /// Returns the offset of the tag or the anchor after the separator at `at`, which the view leaves out.
 pub(super) fn properties_start(raw: &str, text: &str, at: usize) -> Option<usize> {
     let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
-    let mut bytes = raw.bytes().zip(text.bytes()).enumerate().skip(at + 1);
-    let (first, (written, _)) =
-        bytes.find(|(_, (written, seen))| !(is_blank(*written) && is_blank(*seen)))?;
-    let is_written = matches!(written, b'!' | b'&') && text[first..].starts_with(' ');
+    let mut bytes = raw.as_bytes()[at + 1..].iter().zip(&text.as_bytes()[at + 1..]);
+    let first = at + 1 + bytes.position(|(written, seen)| !(is_blank(*written) && is_blank(*seen)))?;
+    let is_written = matches!(raw.as_bytes()[first], b'!' | b'&') && text[first..].starts_with(' ');
     (is_written && !raw[first..].starts_with("&nbsp;")).then_some(first)
 }
 

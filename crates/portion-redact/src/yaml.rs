@@ -12,6 +12,8 @@ use super::text_value::{ValueExtent, line_before, line_end};
 use super::value::Form;
 use super::{Findings, NameMatch};
 
+/// Maximum bytes of an anchor.
+const MAX_ANCHOR_BYTES: usize = 128;
 /// First members of items that name a secret.
 const NAMING_KEYS: &str = "name source id ref secretName secretRef key type uses from external";
 
@@ -23,9 +25,11 @@ pub(super) fn redact_anchors(
     found: &mut Findings,
 ) {
     for anchor in memchr_iter(b'&', raw.as_bytes()).filter(|_| !aliases.is_empty()) {
-        let end = raw[anchor..].find(char::is_whitespace).map_or(raw.len(), |len| anchor + len);
+        let near = &raw[anchor..raw.floor_char_boundary(anchor + MAX_ANCHOR_BYTES)];
+        let end = anchor + near.find(char::is_whitespace).unwrap_or(near.len());
         let name = aliases.get(&raw[anchor + 1..end]).filter(|_| text[anchor..].starts_with(' '));
-        let Some((name, at)) = name.zip(text[..anchor].rfind([':', '-'])) else { continue };
+        let Some(name) = name else { continue };
+        let Some(at) = text[..anchor].rfind([':', '-']) else { continue };
         let verdict = NameMatch { is_named: true, ..NameMatch::default() };
         if redact_block(text, at, Setting { name, verdict, facts }, found).is_none() {
             let is_in_braces = line_before(text, at).contains(['{', '[']);

@@ -43,13 +43,20 @@ pub struct HtmlGrid {
     pub has_headings: bool,
 }
 
-/// Returns the cells of an HTML table, up to the row at which too many cells are repeated. A header that is not clear is the first
-/// row.
+/// Bytes of repeated cells of a table for each of its own bytes, and for any table, where the work has to be proportional to the text.
+const REPEATED_BYTES: usize = 64;
+const MIN_REPEATED_BYTES: usize = 4 << 10;
+
+/// Returns the cells of an HTML table. A header that is not clear is the first row. The work is proportional to the table: once too
+/// many cells were repeated, further ones are not.
 pub fn html_grid(text: &str, table: Span) -> HtmlGrid {
     let header_count = HeaderRows::detect(text, HtmlRows::new(text, table)).map_or(1, |header| header.count);
     let has_headings = HtmlRows::new(text, table).next().is_some_and(|row| row.is_in_head || row.is_header());
-    let mut grid = Grid::default();
-    let rows = HtmlRows::new(text, table).map_while(|row| grid.expand(&row, false)).collect();
+    let budget = MIN_REPEATED_BYTES + table.len() * REPEATED_BYTES;
+    let mut grid = Grid { budget, ..Grid::default() };
+    let unrepeated = |row: HtmlRow| row.cells.into_iter().map(|cell| cell.content).collect();
+    let rows = HtmlRows::new(text, table);
+    let rows = rows.map(|row| grid.expand(&row, false).unwrap_or_else(|| unrepeated(row))).collect();
     HtmlGrid { rows, header_count, has_headings }
 }
 
