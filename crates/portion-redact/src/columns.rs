@@ -1,7 +1,9 @@
-//! The columns of a table, and which of them are hidden by their names; the tables that programs print on a terminal.
+//! The columns of a table, and which of them are hidden by their names; tables of HTML, and those that programs print on a terminal.
 
 use std::ops::Range;
 
+use portion_text::document_table::{HtmlGrid, html_grid, html_tables};
+use portion_text::html::plain_text;
 use portion_text::notation::terminal_columns;
 
 use super::edit::Replacement;
@@ -16,6 +18,8 @@ pub(super) const MAX_SECRET_NAME_WORDS: usize = 4;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
+/// Maximum bytes of a heading, with its marks.
+const MAX_HEADING_BYTES: usize = 256;
 /// Words of sentences that column names do not have.
 const FUNCTION_WORDS: &str =
     "a already an any are be begins between her his is it its may must out shall should that the this was";
@@ -121,6 +125,47 @@ pub(super) fn redact_terminal(rules: &RedactionRules, text: &str, found: &mut Fi
         let cells: Vec<_> = found_columns.iter().map(|column| column.cells[row].range()).collect();
         let padded = |cell: &Range<usize>| format!("{REDACTED:width$}", width = cell.len()).into();
         columns.redact_row(rules, text, &cells, found, padded);
+    }
+}
+
+/// Hides the cells of the tables of HTML: the columns with a hidden heading, in any row of the header, and the second cell of a row of
+/// two whose first one is a hidden name.
+pub(super) fn redact_html(rules: &RedactionRules, text: &str, found: &mut Findings) {
+    let plain = |cell: &Range<usize>| {
+        let content = text.get(cell.clone()).filter(|content| content.len() <= MAX_HEADING_BYTES);
+        plain_text(content.unwrap_or_default())
+    };
+    for span in html_tables(text) {
+        let HtmlGrid { rows, header_count, has_headings } = html_grid(text, span);
+        let header = &rows[..header_count.min(rows.len())];
+        let width = header.iter().map(Vec::len).max().unwrap_or_default();
+        // The name of a column is the first one that is hidden.
+        let name = |column: usize| {
+            let mut names = header.iter().filter_map(|row| row.get(column)).map(plain);
+            let is_hidden = |name: &String| match_column_name(rules, name).is_hidden();
+            names.clone().find(is_hidden).or_else(|| names.next_back()).unwrap_or_default()
+        };
+        let mut names: Vec<String> = Vec::new();
+        for column in 0..width {
+            let is_repeated = column > 0 && header.iter().all(|row| row.get(column) == row.get(column - 1));
+            names.push(if is_repeated { names[column - 1].clone() } else { name(column) });
+        }
+        let mut columns = Columns::of(rules, names);
+        // Rows of a name and a value.
+        let are_pairs = !has_headings && width == 2 && facts_of_name(&columns.names[1]) == 0;
+        if are_pairs {
+            columns.verdicts[0] = NameMatch::default();
+            columns.pairs = Some(PairColumns::of_two(false));
+        }
+        for row in rows.iter().skip(if are_pairs { 0 } else { header_count }) {
+            let trimmed = |cell: &Range<usize>| {
+                let content = &text[cell.clone()];
+                let start = cell.end - content.trim_start().len();
+                start..start + content.trim().len()
+            };
+            let cells: Vec<_> = row.iter().map(trimmed).collect();
+            columns.redact_row(rules, text, &cells, found, |_| REDACTED.into());
+        }
     }
 }
 

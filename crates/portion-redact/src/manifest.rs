@@ -11,7 +11,7 @@ use regex::Regex;
 use super::Findings;
 use super::edit::REDACTED;
 use super::pattern::regex;
-use super::setting_path::{indent_of, mapping_around};
+use super::setting_name::{indent_of, mapping_around};
 use super::text_value::{ValueExtent, container_after, value_after};
 
 /// A line that names the kind: what stands before it, and the end of the kind of a list, whose items have none.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::code::TextFacts;
 use super::pattern::is_in;
-use super::text_name::quote_before;
+use super::setting_name::quote_before;
 use super::text_value::{ValueExtent, container_after, line_end, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;

@@ -6,8 +6,7 @@ use memchr::memchr2_iter;
 use super::RedactionRules;
 use super::columns::MAX_SECRET_NAME_WORDS;
 use super::pair::{PairRole, may_be_pair_secret};
-use super::setting_path::{indent_of, mapping_around, name_of_block};
-use super::text_name::name_before;
+use super::setting_name::{indent_of, mapping_around, name_before, name_of_block};
 use super::text_value::{ValueExtent, is_line_lead, value_after};
 
 /// Maximum lines between the name and the value of a pair, and bytes of a line that are read on each side.
