@@ -80,7 +80,7 @@ impl RowReader<'_> {
     }
 
     /// Returns the offset of the quote that closes the cell at `start`, if the cell is quoted.
-    pub fn quoted_end(&mut self, start: usize) -> Option<usize> {
+    fn quoted_end(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         if !self.quotes_enabled || bytes.get(start) != Some(&b'"') {
             return None;
