@@ -116,9 +116,7 @@ fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
     let items = inside.split([',', '\n', ';', '[', '{']).filter_map(|item| {
         let item = item.trim_end_matches([' ', ']', '}', '\r']).trim();
         let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
-        let value = value.trim_start_matches(['>', '=']).trim();
-        // A path.
-        Some((key.trim().trim_matches(['"', '\'']), value))
+        Some((key.trim().trim_matches(['"', '\'']), value.trim_start_matches(['>', '=']).trim()))
     });
     let (mut is_described, mut is_secret) = (false, false);
     for (key, value) in items.take(MAX_ITEMS) {

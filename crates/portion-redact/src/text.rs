@@ -118,6 +118,7 @@ impl<'t> Settings<'_, 't> {
             && let Some(end) =
                 redact_block(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
+            // The tag and the anchor of a list are hidden with it.
             let is_list = || text[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
             if self.found.edits.len() > first_edit
                 && let Some(start) = properties_start(self.raw, text, at).filter(|_| is_list())

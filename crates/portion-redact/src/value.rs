@@ -404,3 +404,30 @@ fn is_message(value: &str) -> bool {
     }
     words.clone().any(is_sentence_word) && !words.any(is_strange)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, SecretKind, is_secret_value};
+
+    #[test]
+    fn passwords_are_told_from_results() {
+        for (value, alone, beside_login) in [
+            ("hunter2", true, true),
+            ("secret", false, true),
+            ("true", false, false),
+            ("PASSED", false, false),
+            ("123", false, true),
+            ("inline", false, true),
+            ("12 of 13", false, false),
+            ("test_a1.py", false, true),
+            ("", false, false),
+        ] {
+            let is_secret = |kind| is_secret_value(kind, "pass", value, Form::Data);
+            assert_eq!(
+                (is_secret(SecretKind::Pass), is_secret(SecretKind::PassOfUser)),
+                (alone, beside_login),
+                "{value}"
+            );
+        }
+    }
+}

@@ -99,3 +99,32 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
         _ => Cow::Borrowed(text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain_view;
+
+    #[test]
+    fn tags_and_anchors_are_left_out() {
+        for (text, expect) in [
+            (":  !!str a", ":        a"),
+            (": &p a", ":    a"),
+            (":\t&p  !!str a", ":           a"),
+            (": !<tag:yaml.org,2002:str> a", ":                          a"),
+            (": !vault |", ":        |"),
+            (": &p\n- a", ":   \n- a"),
+            (": &p &q &r", ":       &r"),
+            // A tag or an anchor alone is a value, and other signs are parts of one.
+            (": &p", ": &p"),
+            (": a", ": a"),
+            (": ! a", ": ! a"),
+            (": & a", ": & a"),
+            (":!!str a", ":!!str a"),
+            (": !Xk29 a", ": !Xk29 a"),
+            (": &a, b", ": &a, b"),
+            (": &'a str", ": &'a str"),
+        ] {
+            assert_eq!(plain_view(text), expect, "{text}");
+        }
+    }
+}
