@@ -113,21 +113,7 @@ impl<'t> Settings<'_, 't> {
         verdict.is_named |= !verdict.is_hidden() && !is_signature(text, at, word);
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
-        if text.as_bytes()[at] == b':'
-            && verdict.kind != SecretKind::Pass
-            && let Some(end) =
-                redact_block(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
-        {
-            // The tag and the anchor of a list are hidden with it.
-            let is_list = || text[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
-            if self.found.edits.len() > first_edit
-                && let Some(start) = properties_start(self.raw, text, at).filter(|_| is_list())
-            {
-                let len = self.raw[start..].lines().next().unwrap_or_default().trim_end().len();
-                self.found.hide(name, start..start + len);
-            }
-            let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
-            self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
+        if let Some(end) = self.redact_below(at, name, verdict) {
             return Some(end);
         }
         let extent = match pair {
@@ -173,6 +159,25 @@ impl<'t> Settings<'_, 't> {
                 return Some(start + new.len());
             }
         }
+        Some(end)
+    }
+
+    /// Hides the value on the lines below its name, with the tag and the anchor of a list. Returns the end of the value, or `None` if there
+    /// is none.
+    fn redact_below(&mut self, at: usize, name: &'t str, verdict: NameMatch) -> Option<usize> {
+        let (text, first_edit) = (self.text, self.found.edits.len());
+        let setting = Setting { name, verdict, facts: self.facts };
+        let may_be_below = text.as_bytes()[at] == b':' && verdict.kind != SecretKind::Pass;
+        let end = may_be_below.then(|| redact_block(text, at, setting, &mut self.found))??;
+        let is_list = || text[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+        if self.found.edits.len() > first_edit
+            && let Some(start) = properties_start(self.raw, text, at).filter(|_| is_list())
+        {
+            let len = self.raw[start..].lines().next().unwrap_or_default().trim_end().len();
+            self.found.hide(name, start..start + len);
+        }
+        let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
+        self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
         Some(end)
     }
 
