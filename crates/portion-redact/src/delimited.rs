@@ -13,13 +13,17 @@
 //! and a rule below its name; those without are in `single_column`.
 
 mod header;
-mod row;
 mod single_column;
 
-use super::edit::{TextEdit, add_name};
+use std::sync::LazyLock;
+
+use portion_text::row_ranges::{RowReader, is_rule, line_at};
+use regex::Regex;
+
+use super::edit::{REDACTED, TextEdit, add_name};
+use super::pattern::regex;
 use super::{Findings, RedactionRules};
 use header::{Header, LinesAround};
-use row::{RowReader, is_rule, line_at};
 pub(super) use single_column::may_be_single_column;
 
 /// Maximum rows without the cells of the header between two rows that have them.
@@ -54,23 +58,17 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
 /// Redacts the cells in quotes whose content has quotes itself, which are doubled: JSON, or a setting. `strings`: levels of strings
 /// that are still searched.
 pub(super) fn redact_quoted(rules: &RedactionRules, text: &str, strings: usize, found: &mut Findings) {
+    static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?:^|[,;\t\n])"((?:[^"]|"")*)""#));
     let Some(strings) = strings.checked_sub(1).filter(|_| text.contains("\"\"")) else { return };
-    let mut reader = RowReader { text, quotes_enabled: true };
-    let mut at = 0;
-    while let Some(open) = text[at..].find('"').map(|len| at + len) {
-        at = open + 1;
-        let begins_cell =
-            text[..open].chars().next_back().is_none_or(|c| matches!(c, ',' | ';' | '\t' | '\n'));
-        let end = if begins_cell { reader.quoted_end(open) } else { None };
-        let Some(end) = end else { continue };
-        at = end + 1;
-        let cell = open + 1..end;
-        let content = text[cell.clone()].replace("\"\"", "\"");
+    for cell in QUOTED.captures_iter(text).filter_map(|found| found.get(1)) {
+        let content = cell.as_str().replace("\"\"", "\"");
         if content.len() < cell.len()
             && let Some((shown, names)) = rules.redact_within(&content, strings)
         {
             names.iter().for_each(|name| add_name(&mut found.names, name));
-            found.edits.push(TextEdit { range: cell, replacement: shown.replace('"', "\"\"").into() });
+            found
+                .edits
+                .push(TextEdit { range: cell.range(), replacement: shown.replace('"', "\"\"").into() });
         }
     }
 }
@@ -91,7 +89,7 @@ fn redact_table<'t>(
         }
         if let Some((cells, next)) = header.read_row(reader, at) {
             if !header.is_repeated(text, &cells) {
-                header.redact_row(text, &cells, found);
+                header.columns.redact_row(header.rules, text, &cells, found, |_| REDACTED.into());
             }
             last_row = text.get(at..next.min(text.len()));
             at = next;
@@ -125,7 +123,7 @@ fn find_row(reader: &mut RowReader<'_>, from: usize, header: &Header<'_>) -> Opt
         if let Some((cells, end)) = header.read_row(reader, start) {
             let begins_table = || {
                 header.detect_below(line).is_some_and(|below| {
-                    is_rule(line_at(text, end)) || !header.has_value_heading && below.is_certain()
+                    is_rule(line_at(text, end)) || !header.has_value_heading() && below.is_certain()
                 })
             };
             let is_complete = cells.len() == header.width() && !(has_gap && begins_table());

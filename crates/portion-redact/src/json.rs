@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
+use portion_text::broken_json;
 use portion_text::names::split_name;
 
 use super::code::TextFacts;
@@ -15,9 +16,8 @@ use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::{PairRole, is_second_name};
 use super::prefilter::Place;
-use super::short_password::{is_login_name, is_short_name};
 use super::value::{facts_of_name, is_secret_json};
-use super::{Findings, NameMatch, RedactionRules, TextEdit, fragment, prefilter, text_value};
+use super::{Findings, NameMatch, REDACTED, RedactionRules, TextEdit, prefilter, text_value};
 
 mod members;
 mod nested;
@@ -65,11 +65,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         walk.reset(0);
         let is_code = TextFacts::new(text).is_source_code();
         let mut at = 0;
-        while let Some(start) = fragment::next_start(text, at) {
+        while let Some(start) = broken_json::next_start(text, at) {
             let end = walk.walk_complete(start);
             // What is no JSON there is an expression, which the rules for text read.
             if end.is_none() && is_code {
-                at = text.ceil_char_boundary(start + fragment::complete(&text[start..]).len.max(1));
+                at = text
+                    .ceil_char_boundary(start + broken_json::complete(&text[start..], REDACTED).len.max(1));
                 continue;
             }
             at = end.unwrap_or_else(|| walk.walk_fragment(start));
@@ -96,10 +97,8 @@ struct KeyFacts {
     role: Option<PairRole>,
     /// True if the key itself contains a secret.
     has_secret: bool,
-    is_short: bool,
-    is_login: bool,
     /// Kinds of secrets, as bits, that are none beside it.
-    facts: u8,
+    facts: u16,
     /// True for a name that makes one together with the name around it: `wifi.key`.
     is_second: bool,
     /// True for keys of Kubernetes manifests, and of JSON Web Keys.
@@ -116,8 +115,6 @@ impl KeyFacts {
             verdict: redact.match_name(name),
             role: PairRole::of(name),
             has_secret: redact.redact_name(name).is_some(),
-            is_short: redact.hides_secrets && is_short_name(name),
-            is_login: is_login_name(name),
             facts: facts_of_name(name),
             is_second: redact.hides_secrets && is_second_name(name),
             is_kind: redact.hides_secrets && (KIND_KEYS.contains(&name) || name == SENSITIVE_KEY),
@@ -128,7 +125,7 @@ impl KeyFacts {
 
     /// Returns true if the member is needed when its object ends.
     fn is_kept(self) -> bool {
-        self != Self { is_login: self.is_login, facts: self.facts, ..Self::default() }
+        self != Self { facts: self.facts, ..Self::default() }
     }
 }
 
@@ -150,9 +147,8 @@ struct Open {
     start: u32,
     /// Place of its first kept member.
     first: usize,
-    has_login: bool,
     /// The facts of all of its members.
-    facts_inside: u8,
+    facts_inside: u16,
     /// The last string of an array, if it is a flag, `"--password"`.
     flag: Option<Span>,
 }
@@ -229,7 +225,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Containers with secret names are hidden up to their closing bracket.
     fn walk_fragment(&mut self, start: usize) -> usize {
         let text = &self.text[start..];
-        let completed = fragment::complete(text);
+        let completed = broken_json::complete(text, REDACTED);
         let mut walk = JsonRedactor::new(self.rules, &completed.json, self.remaining_string_depth);
         walk.hides_containers = true;
         let mut end = completed.len.max(1);
@@ -306,7 +302,6 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let facts = self.facts_of(key);
         let Some(open) = self.open.last_mut() else { return };
         (open.key, open.facts) = (Some(key), facts);
-        open.has_login |= facts.is_login;
         open.facts_inside |= facts.facts;
     }
 

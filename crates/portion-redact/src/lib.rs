@@ -23,11 +23,11 @@
 //! | `value`, `code` | the rule: patterns for what speaks of a secret: a message, a reference, a type, source code |
 //! | `pattern` | word lists and regular expressions |
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
-//! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
+//! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. JSON that is cut off is completed first |
 //! | `view` | patterns of unusual settings, and a copy of a text with the same offsets in which they are written as usual |
-//! | `text`, `text_*`, `setting_*`, `yaml`, `yaml_property`, `flag` | settings in text: their names, values and the names around them |
-//! | `columns` | the hidden columns of a table, and the tables of terminals |
-//! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
+//! | `text`, `text_*`, `setting_*`, `yaml` | settings in text: their names, values and the names around them |
+//! | `columns` | the hidden columns of a table, and the tables of HTML and of terminals |
+//! | `delimited`, `sql`, `markup`, `manifest` | separated values, statements, elements and manifests |
 //! | `numbered` | texts with a number before each line are redacted without the numbers |
 //! | `notation` | what is hidden in data of another notation, read as JSON, is hidden in the text |
 //! | `token` | secrets that are recognizable by themselves |
@@ -37,9 +37,6 @@ mod code;
 mod columns;
 mod delimited;
 mod edit;
-mod flag;
-mod fragment;
-mod html_table;
 mod json;
 mod manifest;
 mod markup;
@@ -50,12 +47,10 @@ mod pair;
 mod pattern;
 mod prefilter;
 mod rules;
-mod setting_path;
+mod setting_name;
 mod setting_value;
-mod short_password;
 mod sql;
 mod text;
-mod text_name;
 mod text_pair;
 mod text_value;
 mod text_value_rest;
@@ -63,7 +58,6 @@ mod token;
 mod value;
 mod view;
 mod yaml;
-mod yaml_property;
 
 use code::TextFacts;
 pub use edit::REDACTED;
@@ -171,7 +165,7 @@ impl RedactionRules {
             delimited::redact(self, &view, &mut cells);
             columns::redact_terminal(self, &view, &mut cells);
         }
-        html_table::redact(self, &view, &mut cells);
+        columns::redact_html(self, &view, &mut cells);
         sql::redact(self, &view, &mut cells);
         let mut names = cells.names;
         let without_cells = apply_edits(text, cells.edits, &mut ranges);

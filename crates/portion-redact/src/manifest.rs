@@ -9,24 +9,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Findings;
-use super::edit::{REDACTED, REDACTED_STRING};
+use super::edit::REDACTED;
 use super::pattern::regex;
-use super::text_value::closing_end;
+use super::setting_name::{indent_of, mapping_around};
+use super::text_value::{ValueExtent, container_after, value_after};
 
 /// A line that names the kind: what stands before it, and the end of the kind of a list, whose items have none.
 static KIND: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"(?m)^([ \-]*)["']?kind["']?\s*:\s*["']?Secret(List)?["']?(?:[ \t]+#.*|[ \t\r]*)$"#)
 });
-/// A member in braces: its key, and its value with one of two quotes or without.
+/// A key in braces, its colon, and its value if that is in quotes.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
-    let (double, single) = (r#""((?:[^"\\]|\\.)*)""#, "'((?:[^']|'')*)'");
-    regex(&format!(
-        r#"[{{,]\s*("[^"]*"|'(?:[^']|'')*'|[^:,{{}}"']+)\s*:\s*(?:{double}|{single}|([^,}}"'\s][^,}}\n]*))"#
-    ))
+    let string = r#"(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"#;
+    regex(&format!(r#"[{{,]\s*({string}|[^:,{{}}"']+)\s*(:)\s*{string}?"#))
 });
-/// Values that are no secrets.
-const NULLS: [&str; 5] = ["", "null", "~", REDACTED, REDACTED_STRING];
-
 /// Returns true for a member of a secret whose values are secret.
 pub(super) fn is_data_key(key: &str) -> bool {
     matches!(key, "data" | "stringData")
@@ -40,26 +36,14 @@ pub(super) fn redact(text: &str, found: &mut Findings) {
         if at < done {
             continue;
         }
-        let is_outside = |line: &str| {
-            line.starts_with("---")
-                || !line.trim_start().starts_with('#')
-                    && !line.trim().is_empty()
-                    && indent_of(line) < lead.len()
+        let is_inside = |line: &str| {
+            let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
+            is_blank || !line.starts_with("---") && indent_of(line) >= lead.len()
         };
-        let begins_item = |line: &str| indent_of(line) == lead.len() && line[..lead.len()].contains('-');
-        let (mut start, mut is_first) = (at, lead.contains('-'));
-        for line in text[done..at].split_inclusive('\n').rev() {
-            if is_first || is_outside(line) {
-                break;
-            }
-            start -= line.len();
-            is_first = begins_item(line);
-        }
-        let below = text[at..].split_inclusive('\n').enumerate();
-        let own =
-            below.take_while(|(line_at, line)| *line_at == 0 || !is_outside(line) && !begins_item(line));
-        done = at + own.map(|(_, line)| line.len()).sum::<usize>();
-        redact_mapping(text, start..done, kind.get(2).is_none().then_some(lead.len()), found);
+        let lines = mapping_around(&text[done..], at - done, usize::MAX, is_inside);
+        let lines = done + lines.start..done + lines.end;
+        done = lines.end;
+        redact_mapping(text, lines, kind.get(2).is_none().then_some(lead.len()), found);
     }
 }
 
@@ -69,60 +53,48 @@ fn redact_mapping(text: &str, lines: Range<usize>, indent: Option<usize>, found:
     let (mut data, mut members, mut name) = (None, None, "");
     let (mut end, mut read_until) = (lines.start, lines.start);
     for line in text[lines].split_inclusive('\n') {
+        let (start, own) = (end, indent_of(line));
         end += line.len();
-        let (own, line_end) = (indent_of(line), end - (line.len() - line.trim_end().len()));
-        let content = line[own.min(line.trim_end().len())..].trim_end();
+        let content = line.trim_end().get(own..).unwrap_or_default();
         let is_inside = data.is_some_and(|outer| own > outer);
         let is_comment = content.starts_with('#');
-        if content.is_empty() || line_end <= read_until || is_comment && !is_inside {
+        if content.is_empty() || start < read_until || is_comment && !is_inside {
             continue;
         }
         let (key, value) = content.split_once(':').unwrap_or((content, ""));
-        let value = value.trim();
+        let at = start + (own + key.len() + 1).min(line.trim_end().len());
         if is_inside {
+            // The lines of a block after `key: |` have no key of their own.
             let is_member = members.is_none_or(|first| own <= first);
             if is_member && !is_comment {
                 (members, name) = (Some(own), key.trim_matches(['"', '\'']));
             }
-            // The lines of a block after `key: |` have no key of their own.
-            let value = if is_member { value } else { content };
-            let range = line_end - value.len()..line_end;
-            if !(is_member && value.starts_with(['|', '>'])) {
-                hide(text, name, range, found);
+            if !(is_member && value.trim_start().starts_with(['|', '>'])) {
+                hide(text, name, if is_member { at } else { start + own }, ValueExtent::Line, found);
             }
             continue;
         }
         data = (is_data_key(key.trim_matches(['"', '\''])) && indent.is_none_or(|indent| own == indent))
             .then_some(own);
         members = None;
-        if data.is_some() && value.starts_with('{') {
-            let start = line_end - value.len();
-            read_until = closing_end(text, start + 1, 1);
-            for member in MEMBER.captures_iter(&text[start..read_until]) {
-                let key = member[1].trim().trim_matches(['"', '\'']);
-                let value = member.iter().skip(2).flatten().next();
-                value
-                    .into_iter()
-                    .for_each(|value| hide(text, key, start + value.start()..start + value.end(), found));
+        if data.is_some()
+            && let Some((open, close)) = container_after(text, at)
+        {
+            read_until = close;
+            for member in MEMBER.captures_iter(&text[open..close]) {
+                let end = open + member.get(2).map_or(0, |colon| colon.end());
+                hide(text, member[1].trim().trim_matches(['"', '\'']), end, ValueExtent::Word, found);
             }
         }
     }
 }
 
-/// Hides a value, without the quotes around it and white space after it.
-fn hide(text: &str, name: &str, range: Range<usize>, found: &mut Findings) {
-    let value = text[range.clone()].trim_end();
-    let in_quotes = ['"', '\'']
-        .iter()
-        .any(|quote| value.len() > 1 && value.starts_with(*quote) && value.ends_with(*quote));
-    let width = usize::from(in_quotes);
-    let range = range.start + width..range.start + value.len() - width;
-    if !NULLS.contains(&&text[range.clone()]) {
-        found.hide(name, range);
+/// Hides the value from an offset on.
+fn hide(text: &str, name: &str, from: usize, extent: ValueExtent, found: &mut Findings) {
+    let is_secret = |(start, end): &(usize, usize)| {
+        !matches!(&text[*start..*end], "null" | "~") && !text[*start..].starts_with(REDACTED)
+    };
+    if let Some((start, end)) = value_after(text, from, extent).filter(is_secret) {
+        found.hide(name, start..end);
     }
-}
-
-/// Returns the columns before the key of a line. The dash of an item counts as indentation.
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches([' ', '-']).len()
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memmem};
+use portion_text::html::{HtmlTag, HtmlTags};
 
 use super::code::TextFacts;
 use super::pair::{PairRole, may_be_pair_secret};
@@ -11,8 +11,7 @@ use super::text_pair::names_in;
 use super::value::Form;
 use super::{Findings, RedactionRules};
 
-/// Maximum bytes of a tag, and maximum open elements that are remembered: the innermost ones.
-const MAX_TAG_BYTES: usize = 512;
+/// Maximum open elements that are remembered: the innermost ones.
 const MAX_OPEN: usize = 64;
 /// Maximum bytes of the text of an element that is read as a name.
 const MAX_NAME_BYTES: usize = 64;
@@ -31,10 +30,14 @@ const ITEM_ELEMENTS: [&str; 16] = [
 pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
     // The outermost element is the text itself, which has no name.
     let open = vec![OpenElement::default()];
-    let mut walk = MarkupWalk { rules, facts, text, open, has_open_comment: false, found };
-    let mut at = 0;
-    while let Some(len) = memchr(b'<', &text.as_bytes()[at..]) {
-        at = walk.walk_mark(at + len);
+    let mut walk = MarkupWalk { rules, facts, text, open, found };
+    // A comment that is not closed has no meaning.
+    let closed = text.rfind(COMMENT_END).unwrap_or_default();
+    let mut start = 0;
+    let unclosed = text[closed..].match_indices(COMMENT_START).map(|(at, _)| closed + at);
+    for end in unclosed.chain([text.len()]) {
+        HtmlTags::new(text, start..end).for_each(|tag| walk.walk_tag(&tag));
+        start = end + COMMENT_START.len();
     }
 }
 
@@ -42,12 +45,10 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
 #[derive(Clone, Default)]
 struct OpenElement<'t> {
     name: &'t str,
-    attributes: &'t str,
     content_start: usize,
     has_children: bool,
-    /// The hidden name whose value it is, if that was determined.
+    /// The hidden name whose value it is.
     hidden_name: Option<&'t str>,
-    is_determined: bool,
     /// The hidden name among its children.
     pair_name: Option<(PairRole, &'t str)>,
     /// The last child that may be the value of a name after it.
@@ -60,57 +61,45 @@ struct MarkupWalk<'t, 'w> {
     text: &'t str,
     /// The open elements, the outermost one first.
     open: Vec<OpenElement<'t>>,
-    /// True if a comment is not closed. Then comments have no meaning.
-    has_open_comment: bool,
     found: &'w mut Findings,
 }
 
 impl<'t> MarkupWalk<'t, '_> {
-    /// Reads the mark that begins at `start`. Returns the offset from which on the next one is searched.
-    fn walk_mark(&mut self, start: usize) -> usize {
-        let rest = &self.text[start..];
-        if rest.starts_with(COMMENT_START) && !self.has_open_comment {
-            let len = memmem::find(rest.as_bytes(), COMMENT_END.as_bytes());
-            self.has_open_comment = len.is_none();
-            return start + len.map_or(1, |len| len + COMMENT_END.len());
+    fn walk_tag(&mut self, tag: &HtmlTag<'t>) {
+        let is_void = || VOID_ELEMENTS.iter().any(|void| tag.name.eq_ignore_ascii_case(void));
+        if tag.is_closing {
+            self.close_element(tag.name, tag.start);
+        } else if !tag.content.ends_with('/') && !is_void() {
+            self.open_element(tag.name, &tag.content[tag.name.len()..], tag.end);
         }
-        let Some(end) = tag_end(self.text, start) else { return start + 1 };
-        let inside = &self.text[start + 1..end];
-        let (is_end_tag, inside) = inside.strip_prefix('/').map_or((false, inside), |inside| (true, inside));
-        let len = inside.find(|c: char| c.is_whitespace()).unwrap_or(inside.len());
-        let name = inside[..len].trim_end_matches('/');
-        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            return start + 1;
-        }
-        let is_void =
-            inside.ends_with('/') || VOID_ELEMENTS.iter().any(|void| name.eq_ignore_ascii_case(void));
-        if is_end_tag {
-            self.close_element(name, start);
-        } else if !is_void {
-            self.open_element(name, &inside[len..], end + 1);
-        }
-        end + 1
     }
 
     fn open_element(&mut self, name: &'t str, attributes: &'t str, content_start: usize) {
-        let is_value = matches!(name, "dd" | "string") || role_of(name).is_some_and(PairRole::is_value);
-        let mut hidden_name = None;
+        let hidden_name = self.hidden_name(name, attributes);
         if let Some(around) = self.open.last_mut() {
             around.has_children = true;
-            hidden_name = around.pair_name.filter(|_| is_value).map(|(_, name)| name);
         }
         if self.open.len() >= 2 * MAX_OPEN {
             self.open.drain(..MAX_OPEN);
         }
-        let (is_determined, default) = (hidden_name.is_some(), OpenElement::default());
-        self.open.push(OpenElement {
-            name,
-            attributes,
-            content_start,
-            hidden_name,
-            is_determined,
-            ..default
-        });
+        self.open.push(OpenElement { name, content_start, hidden_name, ..OpenElement::default() });
+    }
+
+    /// Returns the hidden name of an element: its own, one in its attributes, or that of the element around it or of the name beside it,
+    /// if its text is the value of that.
+    fn hidden_name(&self, name: &'t str, attributes: &'t str) -> Option<&'t str> {
+        let local = local_name(name);
+        let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
+        let names = names_in(attributes).map(|(_, name)| name);
+        let around = || self.open.iter().rev().map(|open| local_name(open.name).to_owned());
+        let is_value = role_of(name).is_some_and(PairRole::is_value);
+        let outer = self.open.last()?;
+        let beside = outer.pair_name.filter(|_| is_value || matches!(name, "dd" | "string"));
+        beside
+            .map(|(_, name)| name)
+            .or_else(|| [local].into_iter().chain(names).find(is_hidden))
+            .or_else(|| self.rules.matches_path_within(local, around).then_some(local))
+            .or_else(|| outer.hidden_name.filter(|_| is_value || ITEM_ELEMENTS.contains(&local)))
     }
 
     /// Closes the innermost element with this name, and those in it. Ignores an end tag without one.
@@ -125,13 +114,13 @@ impl<'t> MarkupWalk<'t, '_> {
 
     /// Hides the text of an element if its name is hidden, or records it as the name or the value of a pair.
     fn finish_leaf(&mut self, index: usize, end: usize) {
-        let OpenElement { name, content_start, .. } = self.open[index];
+        let OpenElement { name, content_start, hidden_name, .. } = self.open[index];
         let content = self.text[content_start..end].trim_start();
         let start = end - content.len();
         let content = content.trim_end();
         let range = start..start + content.len();
         let role = role_of(name);
-        if let Some(hidden) = self.hidden_name(index) {
+        if let Some(hidden) = hidden_name {
             let role = role.filter(|role| role.is_value()).unwrap_or(PairRole::Content);
             if hidden == local_name(name) || may_be_pair_secret((PairRole::Name, hidden), (role, content)) {
                 self.hide(range, hidden);
@@ -159,34 +148,6 @@ impl<'t> MarkupWalk<'t, '_> {
         }
     }
 
-    /// Returns the hidden name of an element: its own, one in its attributes, or that of the element around it, if its text
-    /// is the value of that.
-    fn hidden_name(&mut self, index: usize) -> Option<&'t str> {
-        let mut first = index;
-        let found = loop {
-            let open = &self.open[first];
-            if open.is_determined {
-                break open.hidden_name;
-            }
-            let local = local_name(open.name);
-            let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
-            let attributes = names_in(open.attributes).map(|(_, name)| name);
-            let around = || self.open[..first].iter().rev().map(|open| local_name(open.name).to_owned());
-            let is_at_path = |name: &&str| self.rules.matches_path_within(name, around);
-            let own = [local].into_iter().chain(attributes).find(is_hidden);
-            let own = own.or_else(|| Some(local).filter(is_at_path));
-            let is_part = ITEM_ELEMENTS.contains(&local) || role_of(local).is_some_and(PairRole::is_value);
-            if own.is_some() || !is_part || first == 0 {
-                break own;
-            }
-            first -= 1;
-        };
-        for open in &mut self.open[first..=index] {
-            (open.hidden_name, open.is_determined) = (found, true);
-        }
-        found
-    }
-
     fn hide(&mut self, range: Range<usize>, name: &str) {
         let mut verdict = self.rules.match_pair_name(name);
         // A path of the operator.
@@ -198,24 +159,6 @@ impl<'t> MarkupWalk<'t, '_> {
             self.found.hide(name, range);
         }
     }
-}
-
-/// Returns the offset of the `>` that closes the tag at `start`. A `>` in quotes does not close it.
-fn tag_end(text: &str, start: usize) -> Option<usize> {
-    let (mut quote, mut first) = (None, None);
-    for (at, &byte) in text.as_bytes()[start + 1..].iter().take(MAX_TAG_BYTES).enumerate() {
-        let at = start + 1 + at;
-        match (byte, quote) {
-            (b'<', _) => break,
-            (b'>', None) => return Some(at),
-            (b'>', Some(_)) => first = first.or(Some(at)),
-            (b'"' | b'\'', None) => quote = Some(byte),
-            (byte, Some(open)) if byte == open => quote = None,
-            _ => {}
-        }
-    }
-    // A quote that is not closed has no meaning.
-    first
 }
 
 /// Returns the role of an element in a pair.

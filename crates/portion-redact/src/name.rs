@@ -24,6 +24,10 @@ pub(super) enum SecretKind {
     /// A secret only if it is random: a key of some kind, what is said about a secret (`token_use`), and a token beside facts
     /// about words.
     Doubtful,
+    /// A password if it looks like one. Results of tests and steps of compilers are passes, too.
+    Pass,
+    /// A pass beside the name of a user.
+    PassOfUser,
     /// The user and the password in base64, as Docker stores them under `auth`.
     Basic,
     /// Sentences that let somebody in: instructions, the place of a key.
@@ -32,10 +36,12 @@ pub(super) enum SecretKind {
 
 impl SecretKind {
     /// Returns the kind beside facts of these kinds, as bits, about something else of the same name.
-    pub(super) fn beside(self, facts: u8) -> Self {
+    pub(super) fn beside(self, facts: u16) -> Self {
+        let is_beside_facts = facts & (1 << self as u16) != 0;
         match self {
-            Self::Token if facts & (1 << Self::Token as u8) != 0 => Self::Doubtful,
-            Self::Pin if facts & (1 << Self::Pin as u8) != 0 => Self::PinOfPlace,
+            Self::Token if is_beside_facts => Self::Doubtful,
+            Self::Pin if is_beside_facts => Self::PinOfPlace,
+            Self::Pass if is_beside_facts => Self::PassOfUser,
             kind => kind,
         }
     }
@@ -182,6 +188,9 @@ static PATTERNS: LazyLock<NamePatterns> = LazyLock::new(|| {
 
 /// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.
 pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
+    if ["pass", "pw"].iter().any(|short| name.eq_ignore_ascii_case(short)) {
+        return Some(SecretKind::Pass);
+    }
     // No name of a secret is longer, or has none of the parts.
     if name.len() > 128 || name.len() < 3 || !may_hold(name) {
         return None;
@@ -289,7 +298,8 @@ mod tests {
 
     fn check(expect: bool, names: &str) {
         for name in names.split_whitespace() {
-            let is_certain = secret_kind(name).is_some_and(|kind| kind != SecretKind::Doubtful);
+            let is_certain = secret_kind(name)
+                .is_some_and(|kind| !matches!(kind, SecretKind::Doubtful | SecretKind::Pass));
             assert_eq!(is_certain, expect, "{name}");
         }
     }

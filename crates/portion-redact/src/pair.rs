@@ -51,13 +51,9 @@ pub(super) enum PairRole {
 impl PairRole {
     /// Returns the role that a key or a heading has in a pair.
     pub(super) fn of(key: &str) -> Option<Self> {
-        let mut letters = [0; MAX_KEY_BYTES];
-        let mut len = 0;
-        for byte in key.bytes().filter(|byte| !byte.is_ascii_punctuation() && *byte != b' ') {
-            *letters.get_mut(len)? = byte.to_ascii_lowercase();
-            len += 1;
-        }
-        let letters = std::str::from_utf8(&letters[..len]).ok()?;
+        let is_letter = |c: &char| !c.is_ascii_punctuation() && *c != ' ';
+        let letters = if key.len() <= 2 * MAX_KEY_BYTES { key } else { "" };
+        let letters: String = letters.to_ascii_lowercase().chars().filter(is_letter).collect();
         [
             (NAME_KEYS, Self::Name),
             (LABEL_KEYS, Self::Label),
@@ -66,7 +62,7 @@ impl PairRole {
             (CONTENT_KEYS, Self::Content),
         ]
         .into_iter()
-        .find_map(|(keys, role)| is_in(keys, letters).then_some(role))
+        .find_map(|(keys, role)| is_in(keys, &letters).then_some(role))
     }
 
     pub(super) fn is_name(self) -> bool {
@@ -86,6 +82,8 @@ pub(super) struct PairColumns {
     pub name_role: PairRole,
     /// Indices of the columns of values, with their roles.
     pub values: Vec<(usize, PairRole)>,
+    /// True if headings say so.
+    pub has_heading: bool,
 }
 
 impl PairColumns {
@@ -96,12 +94,12 @@ impl PairColumns {
         let is_preferred = |role: PairRole| names.iter().find(|(_, found)| *found == role).copied();
         let (name, name_role) =
             [PairRole::Name, PairRole::Label, PairRole::Kind].into_iter().find_map(is_preferred)?;
-        (!values.is_empty()).then_some(Self { name, name_role, values })
+        (!values.is_empty()).then_some(Self { name, name_role, values, has_heading: true })
     }
 
     /// Returns the columns of a table of two, whose headings are free.
-    pub(super) fn of_two() -> Self {
-        Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)] }
+    pub(super) fn of_two(has_heading: bool) -> Self {
+        Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)], has_heading }
     }
 }
 

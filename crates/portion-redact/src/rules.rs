@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::edit::REDACTED;
 use super::name::{self, SecretKind};
 use super::pattern::is_in;
-use super::value::{Form, facts_of_name, is_secret_value};
+use super::value::{Form, is_secret_value};
 
 /// The word for no rules at all.
 const NO_RULES: &str = "none";
@@ -46,12 +46,6 @@ impl NameMatch {
     /// Returns true if the values under the name are hidden, wherever it stands.
     pub(super) fn is_hidden(self) -> bool {
         self.is_secret || self.is_named
-    }
-
-    /// Returns the match of a name among the other names of a record: a token beside facts about words is a word.
-    pub(super) fn among<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Self {
-        let facts = |name: N| facts_of_name(name.as_ref());
-        Self { kind: self.kind.beside(names.into_iter().map(facts).fold(0, |all, own| all | own)), ..self }
     }
 
     /// Returns true if a value under the name is hidden. What the operator names is hidden unless it says that there is no value.

@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use super::code::TextFacts;
 use super::pattern::is_in;
-use super::text_name::quote_before;
+use super::setting_name::quote_before;
 use super::text_value::{ValueExtent, container_after, line_end, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;
-use super::yaml_property::after_properties;
 use super::{Findings, NameMatch, REDACTED};
 
 /// Maximum bytes of the line after a value that are read, and maximum items of a container.
@@ -31,32 +30,14 @@ pub(super) struct Setting<'n> {
 pub(super) struct SettingValue {
     /// The value without quotes.
     pub value: Range<usize>,
-    /// The bytes to replace: the value. If it has a tag or an anchor, these and its quotes, too.
-    pub replaced: Range<usize>,
     pub is_container: bool,
 }
 
 impl SettingValue {
     /// Finds the value after the separator at `at`.
     pub(super) fn find(text: &str, at: usize, extent: ValueExtent, may_be_container: bool) -> Option<Self> {
-        if let Some(from) = typed_value_start(text, at) {
-            return Self::read(text, (from - 1, from), extent, may_be_container);
-        }
-        let properties = if text.as_bytes()[at] == b':' { after_properties(text, at + 1) } else { None };
-        let tagged = properties.and_then(|from| Self::read(text, (at, from), extent, may_be_container));
-        match tagged {
-            Some(tagged) => Some(tagged.with_properties(text, at + 1)),
-            None => Self::read(text, (at, at + 1), extent, may_be_container),
-        }
-    }
-
-    /// Reads the value that begins at the second offset. The first one is that of its separator.
-    pub(super) fn read(
-        text: &str,
-        (at, from): (usize, usize),
-        extent: ValueExtent,
-        may_be_container: bool,
-    ) -> Option<Self> {
+        let typed = typed_value_start(text, at);
+        let (at, from) = typed.map_or((at, at + 1), |from| (from - 1, from));
         let container = container_after(text, from);
         if !may_be_container && container.is_some() {
             return None;
@@ -65,21 +46,31 @@ impl SettingValue {
             let (start, end) = value_after(text, from, extent)?;
             Some((start, extended_end(text, at, (start, end), extent)))
         })?;
-        Some(Self { value: start..end, replaced: start..end, is_container: container.is_some() })
+        Some(Self { value: start..end, is_container: container.is_some() })
     }
 
-    /// Extends the replaced bytes to the tag and the anchor before the value, which begin after the white space at `from`.
-    fn with_properties(mut self, text: &str, from: usize) -> Self {
+    /// Returns the bytes to replace. Tags and anchors before the value are replaced with it, and so are its quotes then. `raw`: the text
+    /// as written.
+    pub(super) fn with_properties(&self, raw: &str, text: &str, at: usize) -> Range<usize> {
         let Range { start, end } = self.value.clone();
+        let is_directly_before = |first: &usize| {
+            text.get(*first..start).is_some_and(|lead| lead.trim_matches([' ', '"', '\'']).is_empty())
+        };
+        let Some(first) = properties_start(raw, text, at).filter(is_directly_before) else {
+            return start..end;
+        };
         let quote = text[..start].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
-        let is_closed = quote.is_some_and(|quote| text[end..].starts_with(quote));
-        let properties = text.len() - text[from..].trim_start_matches([' ', '\t']).len();
-        self.replaced = properties..end + usize::from(is_closed);
-        self
+        first..end + usize::from(quote.is_some_and(|quote| text[end..].starts_with(quote)))
     }
 
-    /// Hides the value if it is a secret, and returns its end. `at`: the separator. A container gets the quotes of its name.
-    pub(super) fn hide(&self, text: &str, at: usize, setting: Setting<'_>, found: &mut Findings) -> usize {
+    /// Hides the value in the bytes to replace if it is a secret. `at`: the separator. A container gets the quotes of its name.
+    pub(super) fn hide(
+        &self,
+        (text, at): (&str, usize),
+        setting: Setting<'_>,
+        replaced: Range<usize>,
+        found: &mut Findings,
+    ) {
         let Setting { name, verdict, facts } = setting;
         let value = &text[self.value.clone()];
         let quote = if self.is_container { quote_before(text, at) } else { "" };
@@ -87,10 +78,18 @@ impl SettingValue {
             || !self.is_container
                 && verdict.hides(name, value, form(facts, text, self.value.start, self.value.end))
         {
-            found.replace(name, self.replaced.clone(), format!("{quote}{REDACTED}{quote}"));
+            found.replace(name, replaced, format!("{quote}{REDACTED}{quote}"));
         }
-        self.replaced.end
     }
+}
+
+/// Returns the offset of the tag or the anchor after the separator at `at`, which the view leaves out.
+pub(super) fn properties_start(raw: &str, text: &str, at: usize) -> Option<usize> {
+    let is_blank = |byte: u8| matches!(byte, b' ' | b'\t');
+    let mut bytes = raw.as_bytes()[at + 1..].iter().zip(&text.as_bytes()[at + 1..]);
+    let first = at + 1 + bytes.position(|(written, seen)| !(is_blank(*written) && is_blank(*seen)))?;
+    let is_written = matches!(raw.as_bytes()[first], b'!' | b'&') && text[first..].starts_with(' ');
+    (is_written && !raw[first..].starts_with("&nbsp;")).then_some(first)
 }
 
 /// Returns how a value in a text is written.
@@ -117,9 +116,7 @@ fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
     let items = inside.split([',', '\n', ';', '[', '{']).filter_map(|item| {
         let item = item.trim_end_matches([' ', ']', '}', '\r']).trim();
         let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
-        let value = value.trim_start_matches(['>', '=']).trim();
-        // A path.
-        (!value.starts_with('/')).then(|| (key.trim().trim_matches(['"', '\'']), value))
+        Some((key.trim().trim_matches(['"', '\'']), value.trim_start_matches(['>', '=']).trim()))
     });
     let (mut is_described, mut is_secret) = (false, false);
     for (key, value) in items.take(MAX_ITEMS) {

@@ -1,10 +1,10 @@
 //! Redacts the values of SQL statements: `INSERT INTO users (name, password) VALUES ('ann', 'x')`, the same without columns
-//! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`, `IDENTIFIED BY 'x'`.
+//! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
+use std::ops::Range;
+use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::columns::Columns;
@@ -15,51 +15,27 @@ use super::{Findings, REDACTED, RedactionRules};
 /// Maximum bytes of a list of columns, and of its columns.
 const MAX_COLUMNS_BYTES: usize = 16 << 10;
 const MAX_COLUMNS: usize = 1_024;
-/// Maximum bytes of a statement before the password of a user, and maximum values without an end that are searched for it.
-const MAX_STATEMENT_BYTES: usize = 1 << 10;
+/// Maximum values without an end that are read.
 const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
 /// Words before the columns of a table, and before rows. Case does not matter.
-const KEYWORDS: [&str; 3] = ["create table", "values", "from stdin"];
-/// The password of a user: after `IDENTIFIED`, with or without a plugin, also without quotes.
-static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r#"(?i)password '([^'\n]*)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]*)|"([^"\n]*)|([^\s;'"]+))"#,
-    )
-});
-/// Statements about users, in which a password may have no quotes.
-const USER_STATEMENTS: [&str; 3] = ["create user", "alter user", "grant "];
+static KEYWORDS: LazyLock<Regex> = LazyLock::new(|| regex("(?i)(create table)|(values)|from stdin"));
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 
 /// Hides the values of the statements of a text. `text` has no comments between the parts of a statement.
 pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
-    static SEARCH: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let build = || AhoCorasick::builder().ascii_case_insensitive(true).build(KEYWORDS).ok();
-    let keywords = SEARCH.get_or_init(build).iter().flat_map(|search| search.find_iter(text));
     let mut statements = Statements { rules, text, tables: BTreeMap::new(), open_values: 0, found };
-    let mut done = [0; KEYWORDS.len()];
-    for keyword in keywords {
-        let (start, end, kind) = (keyword.start(), keyword.end(), keyword.pattern().as_usize());
-        if start < done[kind] {
-            continue;
-        }
-        done[kind] = match kind {
-            0 => statements.read_table(end),
-            1 => statements.redact_rows(start, end),
-            _ => statements.redact_copy(start),
-        };
-    }
-    for login in PASSWORD.captures_iter(text).filter(|_| rules.hides_secrets) {
-        let Some(password) = login.iter().skip(1).flatten().next() else { continue };
-        let before = &text
-            [text.ceil_char_boundary(password.start().saturating_sub(MAX_STATEMENT_BYTES))..password.start()];
-        let statement = before.rsplit(';').next().unwrap_or_default().to_ascii_lowercase();
-        let is_quoted = before.ends_with(['\'', '"']);
-        if (is_quoted || USER_STATEMENTS.iter().any(|words| statement.contains(words)))
-            && !matches!(password.as_str(), "" | REDACTED)
-        {
-            found.hide("password", password.range());
+    let mut done = [0; 3];
+    for keyword in KEYWORDS.captures_iter(text) {
+        let kind = keyword.iter().skip(1).position(|group| group.is_some()).unwrap_or(2);
+        let Range { start, end } = keyword.get(0).map_or(0..0, |keyword| keyword.range());
+        if start >= done[kind] {
+            done[kind] = match kind {
+                0 => statements.read_table(end),
+                1 => statements.redact_rows(start, end),
+                _ => statements.redact_copy(start),
+            };
         }
     }
 }
@@ -79,19 +55,32 @@ impl Statements<'_, '_> {
     fn read_table(&mut self, from: usize) -> usize {
         let near = &self.text[from..self.text.floor_char_boundary(from + MAX_COLUMNS_BYTES)];
         let Some(len) = near.find('(') else { return from };
-        let (mut names, mut start) = (Vec::new(), from + len + 1);
-        while let Some(len) = self.value_len(start).filter(|_| names.len() < MAX_COLUMNS) {
-            // Constraints come after all columns, so that they change no index.
-            let definition = &self.text[start..start + len];
-            names.push(definition.split_whitespace().next().unwrap_or_default());
-            start += len + 1;
-            if self.text[..start].ends_with(')') {
-                break;
-            }
-        }
-        let columns = self.columns(names.into_iter());
+        // Constraints come after all columns, so that they change no index.
+        let (definitions, end, _) = self.read_list(from + len + 1);
+        let names = definitions.into_iter().map(|item| self.text[item].split_whitespace().next());
+        let columns = self.columns(names.map(Option::unwrap_or_default));
         self.tables.insert(table_name(&near[..len]), columns);
-        start
+        end
+    }
+
+    /// Reads the items of a list that begins at an offset. Returns them, the offset after the list, and true if it is complete. A value
+    /// that does not end ends with its line.
+    fn read_list(&mut self, mut at: usize) -> (Vec<Range<usize>>, usize, bool) {
+        let mut items = Vec::new();
+        loop {
+            let rest = &self.text[at..];
+            let is_read = self.open_values <= MAX_OPEN_VALUES && !is_open_mark(rest);
+            let len = if is_read { item_len(rest) } else { None };
+            self.open_values += usize::from(len.is_none());
+            let end = at + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
+            let item = self.text[at..end].trim_start();
+            let start = end - item.len();
+            items.push(start..start + item.trim_end().len());
+            if len.is_none() || self.text[end..].starts_with(')') || items.len() == MAX_COLUMNS {
+                return (items, end + usize::from(len.is_some()), len.is_some());
+            }
+            at = end + 1;
+        }
     }
 
     /// Redacts the rows of an `INSERT`, and returns their end. `at`: its keyword, which ends at `from`.
@@ -113,12 +102,14 @@ impl Statements<'_, '_> {
                 break;
             }
             let mut cell_start = start;
-            for (index, cell) in line.trim_end_matches(['\n', '\r']).split('\t').enumerate() {
-                let end = cell_start + cell.len();
-                if start > at && cell != "\\N" {
-                    columns.hide_cell(index, text, cell_start..end, self.found);
-                }
-                cell_start = end + 1;
+            let cells = line.trim_end_matches(['\n', '\r']).split('\t').map(|cell| {
+                let cell = cell_start..cell_start + cell.len();
+                cell_start = cell.end + 1;
+                cell
+            });
+            let cells: Vec<_> = cells.collect();
+            if start > at {
+                columns.redact_row(self.rules, text, &cells, self.found, |_| REDACTED.into());
             }
             start += line.len();
         }
@@ -138,46 +129,19 @@ impl Statements<'_, '_> {
 
     fn columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Columns> {
         let names = names.map(|name| name.trim().trim_matches(QUOTES).to_owned()).collect();
-        Some(Columns::of(self.rules, names))
-            .filter(|columns| columns.pairs.is_some() || columns.hidden().next().is_some())
+        Some(Columns::of(self.rules, names)).filter(|columns| !columns.hide_nothing())
     }
 
     /// Redacts the row that begins after `from`. Returns its end and true if it is complete, or `None` if there is none.
     fn redact_row(&mut self, from: usize, columns: &Columns) -> Option<(usize, bool)> {
-        let mut at = from + self.text[from..].find(|c: char| !c.is_whitespace() && c != ',')?;
+        let at = from + self.text[from..].find(|c: char| !c.is_whitespace() && c != ',')?;
         if !self.text[at..].starts_with('(') {
             return None;
         }
-        let mut cells = Vec::new();
-        let is_complete = loop {
-            let start = at + 1;
-            let rest = &self.text[start..];
-            let len = self.value_len(start).filter(|_| !is_open_mark(rest));
-            // A value that does not end is hidden up to the end of its line.
-            at = start + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
-            let value = self.text[start..at].trim_start();
-            let start = at - value.len();
-            cells.push(start..start + value.trim_end().len());
-            if len.is_none() || self.text[at..].starts_with(')') {
-                break len.is_some();
-            }
-        };
-        let values: Vec<&str> = cells.iter().map(|cell| self.text[cell.clone()].trim_matches('\'')).collect();
-        let pairs = columns.pair_values(self.rules, &values);
-        let is_hidden = |index: &usize| columns.hides(*index, values[*index]) || pairs.contains(index);
-        for index in (0..cells.len()).filter(is_hidden) {
-            self.found.replace(&columns.names[index], cells[index].clone(), format!("'{REDACTED}'"));
-        }
-        Some((at + usize::from(is_complete), is_complete))
-    }
-
-    fn value_len(&mut self, start: usize) -> Option<usize> {
-        if self.open_values > MAX_OPEN_VALUES {
-            return None;
-        }
-        let len = item_len(&self.text[start..]);
-        self.open_values += usize::from(len.is_none());
-        len
+        let (cells, end, is_complete) = self.read_list(at + 1);
+        let hidden = |_: &_| format!("'{REDACTED}'").into();
+        columns.redact_row(self.rules, self.text, &cells, self.found, hidden);
+        Some((end, is_complete))
     }
 }
 

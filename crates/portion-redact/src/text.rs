@@ -15,15 +15,13 @@ use super::edit::JsonRange;
 use super::name::{SecretKind, is_phrase_name, secret_kind};
 use super::pair::{PairRole, last_two_names};
 use super::pattern::regex;
-use super::setting_path::path_before;
-use super::setting_value::{Setting, SettingValue};
-use super::short_password::{is_password_setting, is_short_name};
-use super::text_name::{decoded_name, name_before, quote_before, words_before};
+use super::setting_name::{decoded_name, name_before, path_before, quote_before, words_before};
+use super::setting_value::{Setting, SettingValue, properties_start};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
-use super::value::{Form, is_random};
-use super::yaml::{alias_name, redact_anchors, redact_below};
-use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
+use super::value::{Form, facts_of_name, is_random};
+use super::yaml::{alias_name, redact_anchors, redact_block};
+use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
 
 /// Maximum bytes of a digest in a header field.
 const MAX_DIGEST_BYTES: usize = 512;
@@ -37,15 +35,22 @@ static NAME_PATH: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^::[^\t ]|^:\?|^:[a-z]+[_\-a-z]*:[\w\-]+(?:$|[\s"'])"#));
 /// A string of one word in an expression.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"["'`]([^\s"'`\\]{8,})["'`]"#));
+/// Maximum bytes of a setting and the line below it that are read.
+const MAX_LINE_BYTES: usize = 256;
 /// Maximum bytes of a tag before one of its attributes.
 const MAX_TAG_BYTES: usize = 256;
 
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
-pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[JsonRange])) -> Findings {
+pub(super) fn redact<'t>(
+    rules: &RedactionRules,
+    text: &'t str,
+    (raw, json): (&'t str, &[JsonRange]),
+) -> Findings {
     let facts = TextFacts::new(raw);
     let mut settings = Settings {
         rules,
+        raw,
         text,
         facts: &facts,
         verdicts: HashMap::with_hasher(FixedState::with_seed(0)),
@@ -65,9 +70,8 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
         }
     }
     let Settings { aliases, mut found, .. } = settings;
-    redact_anchors(text, &facts, &aliases, &mut found);
+    redact_anchors((raw, text), &facts, &aliases, &mut found);
     markup::redact(rules, &facts, text, &mut found);
-    flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
         manifest::redact(text, &mut found);
@@ -78,6 +82,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
 /// Hides the values of settings.
 struct Settings<'r, 't> {
     rules: &'r RedactionRules,
+    raw: &'t str,
     text: &'t str,
     facts: &'r TextFacts<'t>,
     /// Results by name as written. Logs repeat the same names on every line.
@@ -95,23 +100,20 @@ impl<'t> Settings<'_, 't> {
         let name = self.name_at(at, word);
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
-        let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
-        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
+        let name = name.or(pair.as_ref().map(|pair| pair.name))?;
         // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
         if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
             return None;
         }
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
-        // A path of the operator, or a short name.
-        verdict.is_named |= !verdict.is_hidden() && !is_short_name(name) && !is_signature(text, at, word);
+        if verdict.kind == SecretKind::Pass {
+            verdict.kind = verdict.kind.beside(facts_around(text, at));
+        }
+        // A path of the operator.
+        verdict.is_named |= !verdict.is_hidden() && !is_signature(text, at, word);
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
-        if text.as_bytes()[at] == b':'
-            && let Some(end) =
-                redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
-        {
-            let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
-            self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
+        if let Some(end) = self.redact_below(at, name, verdict) {
             return Some(end);
         }
         let extent = match pair {
@@ -139,10 +141,12 @@ impl<'t> Settings<'_, 't> {
             self.hide_fallbacks((name, verdict), start);
             return Some(start);
         }
-        if is_closing_quote(text, at) {
+        if quote_before(text, at).is_empty() && is_closing_quote(text, at) {
             return Some(start);
         }
-        let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
+        let replaced = found.with_properties(self.raw, text, at);
+        let end = replaced.end;
+        found.hide((text, at), Setting { name, verdict, facts: self.facts }, replaced, &mut self.found);
         if self.found.edits.len() == first_edit && !text[..start].ends_with(['"', '\'', '`']) {
             self.hide_fallbacks((name, verdict), start);
         } else if self.found.edits.len() > first_edit {
@@ -155,6 +159,25 @@ impl<'t> Settings<'_, 't> {
                 return Some(start + new.len());
             }
         }
+        Some(end)
+    }
+
+    /// Hides the value on the lines below its name, with the tag and the anchor of a list. Returns the end of the value, or `None` if there
+    /// is none.
+    fn redact_below(&mut self, at: usize, name: &'t str, verdict: NameMatch) -> Option<usize> {
+        let (text, first_edit) = (self.text, self.found.edits.len());
+        let setting = Setting { name, verdict, facts: self.facts };
+        let may_be_below = text.as_bytes()[at] == b':' && verdict.kind != SecretKind::Pass;
+        let end = may_be_below.then(|| redact_block(text, at, setting, &mut self.found))??;
+        let is_list = || text[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+        if self.found.edits.len() > first_edit
+            && let Some(start) = properties_start(self.raw, text, at).filter(|_| is_list())
+        {
+            let len = self.raw[start..].lines().next().unwrap_or_default().trim_end().len();
+            self.found.hide(name, start..start + len);
+        }
+        let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
+        self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
         Some(end)
     }
 
@@ -221,11 +244,7 @@ impl<'t> Settings<'_, 't> {
             && !value.ends_with([',', ';', ')'])
             && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
         // Quotes in a long line may be those of strings before it.
-        let is_at_index = text[..at].ends_with(']') && is_identifier(value);
-        let is_in_string = !found.is_container
-            && !is_at_index
-            && !value.starts_with("\\\n")
-            && open_quote(line_before(text, at)).is_some();
+        let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
         !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 
@@ -246,10 +265,18 @@ impl<'t> Settings<'_, 't> {
     }
 }
 
-/// Returns true for a short name such as `pass` whose value is a password.
-fn is_short_password(text: &str, at: usize, word: &str) -> bool {
-    let value = if is_short_name(word) { value_after(text, at + 1, ValueExtent::Word) } else { None };
-    value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
+/// Returns the facts that the names on the line of a setting state, and the first names of the lines around it.
+fn facts_around(text: &str, at: usize) -> u16 {
+    let line = line_before(text, at);
+    let above = text[..at - line.len()].strip_suffix('\n').map(|above| line_before(text, above.len()));
+    let near = &text[at..text.floor_char_boundary(at + MAX_LINE_BYTES)];
+    let below = near.split_once('\n').map(|(_, below)| below);
+    let first_name = |line: &'_ str| {
+        let content = line.trim_start_matches([' ', '\t', '-', '"', '\'']);
+        facts_of_name(content.split([' ', '\t', '=', ':', '"', '\'']).next().unwrap_or_default())
+    };
+    let own = line.split(|c: char| !c.is_alphanumeric()).map(facts_of_name);
+    own.chain(above.map(first_name)).chain(below.map(first_name)).fold(0, |all, own| all | own)
 }
 
 /// Returns true for the name of a user before the password in a URL: `https://x-access-token:…@`.
@@ -318,28 +345,18 @@ fn is_closing_quote(text: &str, at: usize) -> bool {
     open_quote(line_before(text, at)).is_some_and(|quote| rest.starts_with(quote))
 }
 
-/// Returns the quote that is open at the end of a line. The mark of a lifetime in Rust opens nothing: `&'a str`.
+/// Returns the quote that is open at the end of a line. An apostrophe and the mark of a lifetime in Rust open nothing: `&'a str`.
 fn open_quote(line: &str) -> Option<char> {
-    let mut open = None;
-    let mut chars = line.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => drop(chars.next()),
-            '"' | '\'' if open == Some(c) => open = None,
-            '"' if open.is_none() => open = Some(c),
-            '\'' if open.is_none() => {
-                let rest = &line[at + 1..];
-                let after = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-                let is_word = line[..at].ends_with(char::is_alphanumeric);
-                let is_lifetime = after.len() < rest.len()
-                    && after.starts_with(['>', ',', ' ', ')', '+'])
-                    && line[..at].ends_with(['&', '<', ' ', '+']);
-                if !is_word && !is_lifetime {
-                    open = Some(c);
-                }
-            }
+    let (mut open, mut before) = (None, ' ');
+    for c in line.chars() {
+        let opens = c == '"' || c == '\'' && !before.is_alphanumeric() && !"&<".contains(before);
+        match open {
+            _ if before == '\\' => {}
+            Some(quote) if quote == c => open = None,
+            None if opens => open = Some(c),
             _ => {}
         }
+        before = if before == '\\' { ' ' } else { c };
     }
     open
 }

@@ -6,9 +6,8 @@ use memchr::memchr2_iter;
 use super::RedactionRules;
 use super::columns::MAX_SECRET_NAME_WORDS;
 use super::pair::{PairRole, may_be_pair_secret};
-use super::setting_path::name_of_block;
-use super::text_name::name_before;
-use super::text_value::{ValueExtent, is_line_lead, line_end, value_after};
+use super::setting_name::{indent_of, mapping_around, name_before, name_of_block};
+use super::text_value::{ValueExtent, is_line_lead, value_after};
 
 /// Maximum lines between the name and the value of a pair, and bytes of a line that are read on each side.
 const MAX_LINES: usize = 4;
@@ -79,24 +78,13 @@ fn name_after(text: &str, at: usize) -> Option<(PairRole, &str)> {
     Some((role, if is_alone { text[start..].trim() } else { &text[start..end] }))
 }
 
-/// Returns the names on the lines around a line, in the same item of a list: those with the same indentation. The dash of
-/// an item counts as indentation.
+/// Returns the names on the lines around a line, in the same item of a list: those with the same indentation.
 fn names_of_item(text: &str, line_start: usize, indent: usize) -> Vec<(PairRole, &str)> {
-    let end = line_end(text, line_start);
-    let begins_item = |line: &str| line.trim_start_matches([' ', '\t']).starts_with("- ");
-    let indent_of = |line: &str| line.len() - line.trim_start_matches([' ', '\t', '-']).len();
-    let is_inside = |line: &&str| !line[indent_of(line)..].trim().is_empty() && indent_of(line) >= indent;
-    let mut lines = Vec::new();
-    let mut is_first = begins_item(&text[line_start..end]);
-    for line in text[..line_start].lines().rev().take(MAX_LINES).take_while(is_inside) {
-        if std::mem::replace(&mut is_first, begins_item(line)) {
-            break;
-        }
-        lines.push(line);
-    }
-    let below = text[end..].lines().skip(1).take(MAX_LINES);
-    lines.extend(below.take_while(is_inside).take_while(|line| !begins_item(line)));
+    let is_inside = |line: &str| !line[indent_of(line)..].trim().is_empty() && indent_of(line) >= indent;
+    let lines = mapping_around(text, line_start, MAX_LINES, is_inside);
+    let own = text[..line_start].get(lines.start..).map_or(0, |above| above.lines().count());
+    let siblings =
+        text[lines].lines().enumerate().filter(|(at, line)| *at != own && indent_of(line) == indent);
     let near = |line: &'_ str| line.floor_char_boundary(MAX_LINE_BYTES);
-    let siblings = lines.into_iter().filter(|line| indent_of(line) == indent);
-    siblings.filter_map(|line| names_in(&line[..near(line)]).next()).collect()
+    siblings.filter_map(|(_, line)| names_in(&line[..near(line)]).next()).collect()
 }

@@ -166,16 +166,6 @@ fn continued_end(text: &str, mut end: usize) -> usize {
     end
 }
 
-/// Returns true if a quote begins a string on its line. After a short word, it may close a string around that.
-pub(super) fn begins_string(quoted: &str) -> bool {
-    static CLOSED: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r#"^(?:"(?:[^ ,;)\]}&:"\\\n]|\\[^\n])(?:[^"\\\n]|\\[^\n])*"|'(?:[^ ,;)\]}&:'\\\n]|\\[^\n])(?:[^'\\\n]|\\[^\n])*'|""|'')"#,
-        )
-    });
-    CLOSED.is_match(quoted)
-}
-
 /// Returns the part of the line before an offset; an empty text if the line begins far before it.
 pub(super) fn line_before(text: &str, at: usize) -> &str {
     let near = text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::pattern::regex;
-use super::text_value::{ValueExtent, begins_string, line_before};
+use super::text_value::{ValueExtent, line_before};
 
 /// Maximum bytes of a string of several lines.
 const MAX_STRING_BYTES: usize = 64 << 10;
@@ -57,27 +57,16 @@ fn string_end(text: &str, from: usize, quote: u8) -> Option<usize> {
 
 /// Returns the end of a word with the strings that are joined to it, as a shell does: `'a'"'"'b'`, `?"x"`.
 fn joined_end(text: &str, start: usize, end: usize) -> usize {
-    let mut at = end;
-    let line = line_before(text, start);
+    static JOINED: LazyLock<Regex> = LazyLock::new(|| {
+        let string = r#"(?:"(?:[^ ,;)\]}&:"\\\n]|\\[^\n])(?:[^"\\\n]|\\[^\n])*"|'(?:[^ ,;)\]}&:'\\\n]|\\[^\n])(?:[^'\\\n]|\\[^\n])*'|""|'')"#;
+        regex(&format!(r"^(?:{string}|(?:[\pL\d]))(?:{string}|[\pL\d$_\-.])*"))
+    });
     // A quote around the setting closes a string here.
-    let is_open = |quote: char| line.trim_end_matches(quote).matches(quote).count() % 2 == 1;
-    loop {
-        let rest = &text[at..];
-        let is_joined = at > start && !text[..at].ends_with([' ', '\t', '\n']);
-        match rest.chars().next() {
-            Some(quote @ ('"' | '\'')) if is_joined && !is_open(quote) && begins_string(rest) => {
-                let len = rest[1..].find(quote).unwrap_or_default();
-                at += len + 2;
-            }
-            Some(c)
-                if (at > end || text[..end].ends_with(['"', '\'']))
-                    && (c.is_alphanumeric() || at > end && "$_-.".contains(c)) =>
-            {
-                at += c.len_utf8();
-            }
-            _ => return at,
-        }
-    }
+    let line = line_before(text, start);
+    let is_open = |quote: &char| line.trim_end_matches(*quote).matches(*quote).count() % 2 == 1;
+    let open = ['"', '\''].into_iter().filter(is_open);
+    let limit = open.filter_map(|quote| text[end..].find(quote)).min().map_or(text.len(), |len| end + len);
+    JOINED.find(&text[end..limit]).map_or(end, |joined| end + joined.end())
 }
 
 /// Returns the end of a telephone number with the groups after its first one: `+49 123 456`.

@@ -46,25 +46,40 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         known.join("|")
     ))
 });
-/// Passwords of logins, in the first group, and tokens in place of a user, in the second one.
-static LOGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let sign = r#"[^\s"'<>`/?#@]"#;
+/// Name of a token in place of a user: `https://TOKEN@host`.
+const URL_TOKEN: &str = "token in a URL";
+/// Logins with their secrets in a group, and the names of these.
+static LOGINS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let (sign, url) = (r#"[^\s"'<>`/?#@]"#, "password in a URL");
     [
-        // `https://ann:hunter2@host`, `https://TOKEN@host`
-        r#"://(?:[^\s"'<>`/?#:@]*:([^\s"'<>`/?#]+)|([^\s"'<>`/?#:@.]{16,}))@"#,
+        // `https://ann:hunter2@host`
+        (r#"://[^\s"'<>`/?#:@]*:([^\s"'<>`/?#]+)@"#, url),
+        (r#"://([^\s"'<>`/?#:@.]{16,})@"#, URL_TOKEN),
         // With a slash in the password. What seems to be a port is no number then.
-        &format!(r#"://[^\s"'<>`/?#:@\[]+:((?:\d?|{sign}*[^\s"'<>`/?#@\d]{sign}*)[/?#][^\s"'<>`]*)@"#),
-        r#":oracle:thin:[^\s"'<>`/@]*/([^\s"'<>`]+)@"#,
+        (&format!(r#"://[^\s"'<>`/?#:@\[]+:((?:\d?|{sign}*[^\s"'<>`/?#@\d]{sign}*)[/?#][^\s"'<>`]*)@"#), url),
+        (r#":oracle:thin:[^\s"'<>`/@]*/([^\s"'<>`]+)@"#, url),
         // `ann:hunter2@tcp(db:3306)/app`
-        r#"(?:^|[\s"'<>`])[^\s"'<>`:]*:([^\s"'<>`]+)@(?:tcp|unix)\("#,
+        (r#"(?:^|[\s"'<>`])[^\s"'<>`:]*:([^\s"'<>`]+)@(?:tcp|unix)\("#, url),
         // `host:port:database:user:password`
-        r#"(?m)^[^\s:/"]+:(?:\*|\d{2,5}):[^\s:/"]+:[^\s:/"]+:([^\s:]+)\s*$"#,
-        r#"curl(?:[^\n\\]|\\\r?\n|\\.)*?\s(?:-u[ =]?|--(?:proxy-)?user[ =])\s*["']?[^\s"':]*:([^\s"']+)"#,
+        (r#"(?m)^[^\s:/"]+:(?:\*|\d{2,5}):[^\s:/"]+:[^\s:/"]+:([^\s:]+)\s*$"#, url),
+        (
+            r#"curl(?:[^\n\\]|\\\r?\n|\\.)*?\s(?:-u[ =]?|--(?:proxy-)?user[ =])\s*["']?[^\s"':]*:([^\s"']+)"#,
+            url,
+        ),
         // `openssl rsa -passin pass:hunter2`, and the QR code of a Wi-Fi.
-        r#"\s-pass(?:in|out)?[ =]pass:([^\s"']+)"#,
-        r"WIFI:[^\n]*?;P:([^;\s]+);",
+        (r#"\s-pass(?:in|out)?[ =]pass:([^\s"']+)"#, url),
+        (r"WIFI:[^\n]*?;P:([^;\s]+);", url),
+        // The password of a user of a database, with or without a plugin. In a statement about users it may have no quotes.
+        (
+            r#"(?i)password '([^'\n]+)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]+)|"([^"\n]+))"#,
+            "password",
+        ),
+        (
+            r#"(?i)(?:create|alter|grant)\s[^;]*?identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+([^\s;'"]+)(?:;|\s*$|\s+[^\s'"])"#,
+            "password",
+        ),
     ]
-    .map(regex)
+    .map(|(pattern, name)| (regex(pattern), name))
     .into()
 });
 
@@ -82,15 +97,15 @@ pub(super) fn redact(text: &str, found: &mut Findings) {
     for token in TOKEN.find_iter(text) {
         redact_token(text, token.range().start, token.as_str(), found);
     }
-    for login in LOGINS.iter().flat_map(|pattern| pattern.captures_iter(text)) {
-        if let Some(password) = login.get(1) {
-            if is_secret_value(SecretKind::Instructions, "", password.as_str(), Form::Data) {
-                found.hide("password in a URL", password.range());
-            }
-        } else if let Some(token) = login.get(2) {
-            let has = |is: fn(&u8) -> bool| token.as_str().as_bytes().iter().any(is);
-            if has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) {
-                found.hide("token in a URL", token.range());
+    for (pattern, name) in LOGINS.iter() {
+        for secret in pattern.captures_iter(text).filter_map(|login| login.iter().skip(1).flatten().next()) {
+            let has = |is: fn(&u8) -> bool| secret.as_str().as_bytes().iter().any(is);
+            let is_secret = match *name {
+                URL_TOKEN => has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic),
+                _ => is_secret_value(SecretKind::Instructions, "", secret.as_str(), Form::Data),
+            };
+            if is_secret {
+                found.hide(name, secret.range());
             }
         }
     }

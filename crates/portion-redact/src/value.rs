@@ -35,10 +35,6 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
 /// Further first words of sentences.
 const FIRST_WORDS: &str = "a an he it she we i";
-/// Objects of programs whose members hold values.
-const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
-    argv opts options params props state app user data event body session client input var local module secrets vars steps needs \
-    github values form";
 /// First words of expressions.
 const CODE_WORDS: &str =
     "await new not return if else lambda func function fn yield typeof async throw raise in void";
@@ -47,6 +43,12 @@ const WORD_FACTS: &str = "pos tag lemma dep ner upos xpos feats deprel logprob l
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob line column";
 /// Names of facts about a pin of a chip, and of those about a place, whose postal code is called a pin in India.
 const PIN_FACTS: &str = "net gpio signal ref component city state district town pincode_area country";
+/// Names of a user, letters only.
+const LOGIN_NAMES: &str = "account email login loginid mail uid user userid username";
+/// Values of passes that are results.
+const RESULTS: &str = "0 1 error f fail failed false n no none null ok pass passed true yes";
+/// Minimum and maximum bytes of a password that is recognized by itself.
+const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 6..=128;
 /// Units, and words that are one.
 const UNITS: &str = "%|[kmgt]?i?b|[mun]?s|[hdwmy]|bits?|bytes?|chars?|characters?|digits?|ms|(?:milli|micro)?sec(?:ond)?s?|min(?:ute)?s?|hours?|\
     days?|weeks?|months?|years?|times?";
@@ -57,7 +59,7 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
     let cut = r"(?:\*{3}|•{3}|…|\.{3})";
     let version = r"(?:\d{1,6}|[x*])";
     regex_set(&[
-        format!("^(?:{}|[A-Z]?[a-z]{{3,}}ed)$", any_word(STATUS_WORDS)),
+        format!(r"^(?:{}|\\N|[A-Z]?[a-z]{{3,}}ed)$", any_word(STATUS_WORDS)),
         // Numbers with units, units, an abbreviation, a digest, a public key.
         format!(r"^(?i-u)(?:(?:\d[\d.,_]*\s*(?:{UNITS}))+|(?:seconds|minutes|hours|days|weeks|months|years))$"),
         r"^(?:\pL{1,3}\.){2,}$|^sha(?:1|256|384|512)[:\-][A-Za-z\d+/=]+$|^(?:ssh-|ecdsa-)[a-z\d\-]+ AAAA".to_owned(),
@@ -95,7 +97,6 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
         format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
         // A path, and a member of an object.
         format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
-        format!(r"{lead}{}(?:[.:]+[\pL_]\w*)+[.:]*{end}", any_word(PROGRAM_OBJECTS)),
         format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
         // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
         format!(r"^\s*:=\s*{PREFIX}[\pL_]+(?:$|[\s,;)])|^(?: +[:=]*=\s*|[:=]*= +){PREFIX}[\pL_]+;"),
@@ -183,15 +184,17 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
                 || is_part_of_sentence(kind, name, value, line)
                 || EXPRESSIONS.is_match(line)
                 || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
-                || line.strip_prefix(':').is_some_and(|rest| rest.starts_with(value))
-                    && secret_kind(value).is_some()
-                    && is_plain_secret_name(value)
         }
     };
     !is_shown
         && match kind {
             SecretKind::Instructions => true,
             SecretKind::Doubtful => is_random(value) && !is_name_of_thing(value),
+            SecretKind::Pass | SecretKind::PassOfUser => {
+                !is_in(RESULTS, &value.to_lowercase())
+                    && !value.contains(char::is_whitespace)
+                    && (kind == SecretKind::PassOfUser || may_be_password(value, form))
+            }
             SecretKind::Basic => {
                 STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
             }
@@ -242,8 +245,7 @@ pub(super) fn is_random(value: &str) -> bool {
     // `DOT11_AUTH_80211_PSK`, `x25519_private_key`, `ed25519.Ed25519PrivateKey`
     let is_name = is_identifier(value)
         && value.contains('_')
-        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase))
-        || value.contains('.') && value.split('.').all(is_identifier);
+        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase));
     let case = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
     let cases = value.as_bytes().windows(2).filter(|pair| case(pair[0]) != case(pair[1])).count();
     let is_mixed = value.len() >= 16 && cases * 5 >= value.len() * 2;
@@ -292,17 +294,31 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
-    let is_short =
-        (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic);
+    let is_short = (3..5).contains(&quoted.len())
+        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass);
     let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
     is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
-/// Returns the kinds of secrets, as bits, beside which a name of a fact means that they are none.
-pub(super) fn facts_of_name(name: &str) -> u8 {
-    let name = if name.len() <= 12 { name.to_lowercase() } else { String::new() };
-    let bit = |facts: &str, kind: SecretKind| u8::from(is_in(facts, &name)) << kind as u8;
-    bit(WORD_FACTS, SecretKind::Token) | bit(PIN_FACTS, SecretKind::Pin)
+/// Returns the kinds of secrets, as bits, beside which a name of a fact changes what they are.
+pub(super) fn facts_of_name(name: &str) -> u16 {
+    let name = if name.len() <= 16 { name.to_lowercase() } else { String::new() };
+    let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    let bit = |facts: &str, name: &str, kind: SecretKind| u16::from(is_in(facts, name)) << kind as u16;
+    bit(WORD_FACTS, &name, SecretKind::Token)
+        | bit(PIN_FACTS, &name, SecretKind::Pin)
+        | bit(LOGIN_NAMES, &letters, SecretKind::Pass)
+}
+
+/// Returns true for one word that is no result and looks like a password.
+fn may_be_password(value: &str, form: Form<'_>) -> bool {
+    let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
+    let is_after_colon = matches!(form, Form::Bare { line } if line.starts_with(':'));
+    PASSWORD_BYTES.contains(&value.len())
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && !value.contains(['/', '.', '('])
+        && (!is_after_colon || is_random(value))
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
@@ -387,4 +403,31 @@ fn is_message(value: &str) -> bool {
             && value.strip_suffix('?').is_some_and(|word| word.chars().all(char::is_alphabetic));
     }
     words.clone().any(is_sentence_word) && !words.any(is_strange)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, SecretKind, is_secret_value};
+
+    #[test]
+    fn passwords_are_told_from_results() {
+        for (value, alone, beside_login) in [
+            ("hunter2", true, true),
+            ("secret", false, true),
+            ("true", false, false),
+            ("PASSED", false, false),
+            ("123", false, true),
+            ("inline", false, true),
+            ("12 of 13", false, false),
+            ("test_a1.py", false, true),
+            ("", false, false),
+        ] {
+            let is_secret = |kind| is_secret_value(kind, "pass", value, Form::Data);
+            assert_eq!(
+                (is_secret(SecretKind::Pass), is_secret(SecretKind::PassOfUser)),
+                (alone, beside_login),
+                "{value}"
+            );
+        }
+    }
 }

@@ -18,6 +18,11 @@ type Spelling = (Regex, &'static str);
 
 static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
     let marks = format!(r#"(?i)[^"][:=：][ \t\u{{a0}}]*((?:</?(?:{INLINE_TAGS})(?:\s[^<>]*)?/?>\s*)+)"#);
+    // The same indentation before both items.
+    let item = |indent: usize| {
+        format!(r#"^ {{{indent}}}- ["']?--[\w\-]{{2,62}}["']?([ \t\r]*\n {{{indent}}}- )["']?[^\s"'\-]"#)
+    };
+    let items = format!("(?m)(?:{})", (0..12).map(item).collect::<Vec<_>>().join("|"));
     [
         (r"(\x1b\[[^@-~]{0,20}[@-~])", " "),
         (r"(\r)\r*[^\r\n]", "\n"),
@@ -29,11 +34,16 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         // `password /* here */: x`
         (r"(/\*[\pL ,.()]*(?:\d[\pL ,.()]*){0,3}\*/)", " "),
         (r"(-- [\pL ,.()]*(?:\d[\pL ,.()]*){0,3})\n", " "),
+        // Tags and anchors of YAML: `password: !!str &pw hunter2`. One without a value is the value.
+        (
+            r"[:\-]((?:[ \t]+(?:&[\w./\-]+|!<\S*>|![\pL!_:./\-]+)){1,2})(?:[ \t]+[^\s#]|[ \t\r]*\n[ \t]*- )",
+            " ",
+        ),
         // `? password` and `: hunter2` on the next line.
         (r"(?m)^ *(\?) [^\n]*(\n)\s*: ", "  "),
         // `ENV API_TOKEN hunter2`, and a directive: its name, that of a setting in several words, and a value with a digit.
         (
-            r#"(?m)^(?:(?:ENV|setx|setenv|set -g?x) \w+( )|[ \t]*(?:[A-Za-z_]+[ (](?:[a-z]+ ){0,2})?\$?[A-Za-z]+[_\-A-Z][\w\-]*( )["']?[^\s"'\d=:|]{0,40}\d[^\s"'=:|,;)]*=*["']?\)?;?[ \t]*$)"#,
+            r#"(?m)^(?:(?:ENV|setx|setenv|set -g?x) \w+( )|[ \t]*(?:[A-Za-z_]+[ (](?:[a-z]+ ){0,2})?\$?[A-Za-z]+[_\-A-Z][\w\-]*( )["']?[^\s"'\d=:：＝|]{0,40}\d[^\s"'=:|,;)]*=*["']?\)?;?[ \t]*$)"#,
             "=",
         ),
         // `Authorization "Basic …"`, `ConvertTo-SecureString "…"`, `:password "…"`, `setPassword("…")`
@@ -44,6 +54,12 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         (r#"(?m)^#define \w+( )""#, "="),
         // `machine example.com login ann password hunter2`
         (r"\slogin\s+\S+\s+password( )", "="),
+        // `--password hunter2`, not a flag in a sentence, and the item below one in YAML.
+        (
+            r#"(?m)(?:^|[\s"'`(\[])--[\w\-]{2,62}["']?([ \t])[ \t]*(?:"[^"\n]+"|'[^'\n]+'|[^\s"'`<|\[(=\-][^\s=]*[^A-Za-z\s=][^\s=]*=*(?:\s|$)|[A-Za-z]{2,}(?:\s*$|\s+-|[^\w\s=.,:]))"#,
+            "=",
+        ),
+        (&items, "="),
         // `define('DB_PASSWORD', 'hunter2')`, a function that sets, not the constructor of a type.
         (r#"(?:^|[^A-Za-z\d])(?:[a-z]|Set)[A-Za-z\d]*\s*\(\s*(?:"[\w.\-]*"|'[\w.\-]*')(,)\s*["']"#, ":"),
         // `name="password"`, an empty line and the value, in the body of a form.
@@ -54,9 +70,6 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
 });
 /// A tag with attributes on several lines.
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"<[A-Za-z][^<>]*=[^<>]*>"));
-/// The beginning of a record of psql, and `password | hunter2` below it.
-const RECORD: &str = "-[ RECORD ";
-static MEMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^[^|\n]* (\|) "));
 
 /// Returns a text in which all settings are written as usual, with the same offsets.
 pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
@@ -67,9 +80,13 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
         bytes[start] = sign;
     };
     for (pattern, signs) in SPELLINGS.iter() {
-        for found in pattern.captures_iter(text) {
-            let groups = found.iter().skip(1).flatten();
-            groups.zip(signs.bytes()).for_each(|(group, sign)| put(group.start(), group.end(), sign));
+        let mut at = 0;
+        // What follows the last group may begin another setting.
+        while let Some(found) = pattern.captures_at(text, at) {
+            for (group, sign) in found.iter().skip(1).flatten().zip(signs.bytes()) {
+                put(group.start(), group.end(), sign);
+                at = group.end();
+            }
         }
     }
     for tag in TAG.find_iter(text) {
@@ -77,13 +94,37 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
             .match_indices('\n')
             .for_each(|(at, _)| put(tag.start() + at, tag.start() + at + 1, b' '));
     }
-    if text.contains(RECORD) {
-        MEMBER.captures_iter(text).for_each(|found| {
-            found.get(1).into_iter().for_each(|bar| put(bar.start(), bar.end(), b':'));
-        });
-    }
     match bytes.map(String::from_utf8) {
         Some(Ok(text)) => Cow::Owned(text),
         _ => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_view;
+
+    #[test]
+    fn tags_and_anchors_are_left_out() {
+        for (text, expect) in [
+            (":  !!str a", ":        a"),
+            (": &p a", ":    a"),
+            (":\t&p  !!str a", ":           a"),
+            (": !<tag:yaml.org,2002:str> a", ":                          a"),
+            (": !vault |", ":        |"),
+            (": &p\n- a", ":   \n- a"),
+            (": &p &q &r", ":       &r"),
+            // A tag or an anchor alone is a value, and other signs are parts of one.
+            (": &p", ": &p"),
+            (": a", ": a"),
+            (": ! a", ": ! a"),
+            (": & a", ": & a"),
+            (":!!str a", ":!!str a"),
+            (": !Xk29 a", ": !Xk29 a"),
+            (": &a, b", ": &a, b"),
+            (": &'a str", ": &'a str"),
+        ] {
+            assert_eq!(plain_view(text), expect, "{text}");
+        }
     }
 }

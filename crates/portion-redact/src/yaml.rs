@@ -10,84 +10,56 @@ use super::pattern::is_in;
 use super::setting_value::{Setting, SettingValue};
 use super::text_value::{ValueExtent, line_before, line_end};
 use super::value::Form;
-use super::yaml_property::{after_properties, is_anchor_name, property_len};
 use super::{Findings, NameMatch};
 
+/// Maximum bytes of an anchor.
+const MAX_ANCHOR_BYTES: usize = 128;
 /// First members of items that name a secret.
 const NAMING_KEYS: &str = "name source id ref secretName secretRef key type uses from external";
 
-/// Hides the value that stands on the lines after its name, the separator of which is at `at`. Returns the end of the value,
-/// or `None` if there is none. The tag and the anchor before a list are hidden with it.
-pub(super) fn redact_below(
-    text: &str,
-    at: usize,
-    setting: Setting<'_>,
-    found: &mut Findings,
-) -> Option<usize> {
-    let from = after_properties(text, at + 1);
-    let first_edit = found.edits.len();
-    let end = redact_block(text, at, from.unwrap_or(at + 1), setting, found)?;
-    if let Some(from) = from
-        && found.edits.len() > first_edit
-        && text[from..].trim_start_matches([' ', '\t', '\r']).starts_with('\n')
-    {
-        let start = text.len() - text[at + 1..].trim_start_matches([' ', '\t']).len();
-        found.hide(setting.name, start..from);
-    }
-    Some(end)
-}
-
-/// Hides the values of the anchors of aliases that are values of hidden settings, with the names of these.
+/// Hides the values of the anchors of aliases that are values of hidden settings, with the names of these. `raw`: the text as written.
 pub(super) fn redact_anchors(
-    text: &str,
+    (raw, text): (&str, &str),
     facts: &TextFacts<'_>,
     aliases: &BTreeMap<&str, &str>,
     found: &mut Findings,
 ) {
-    let mut done = 0;
-    for at in memchr_iter(b'&', text.as_bytes()).take_while(|_| !aliases.is_empty()) {
-        let Some((end, name)) = anchor_end(text, at, aliases).filter(|_| at >= done) else { continue };
-        let from = after_properties(text, end).unwrap_or(end);
+    for anchor in memchr_iter(b'&', raw.as_bytes()).filter(|_| !aliases.is_empty()) {
+        let near = &raw[anchor..raw.floor_char_boundary(anchor + MAX_ANCHOR_BYTES)];
+        let end = anchor + near.find(char::is_whitespace).unwrap_or(near.len());
+        let name = aliases.get(&raw[anchor + 1..end]).filter(|_| text[anchor..].starts_with(' '));
+        let Some(name) = name else { continue };
+        let Some(at) = text[..anchor].rfind([':', '-']) else { continue };
         let verdict = NameMatch { is_named: true, ..NameMatch::default() };
-        done = redact_block(text, at, from, Setting { name, verdict, facts }, found).unwrap_or_else(|| {
+        if redact_block(text, at, Setting { name, verdict, facts }, found).is_none() {
             let is_in_braces = line_before(text, at).contains(['{', '[']);
             let extent = if is_in_braces { ValueExtent::Word } else { ValueExtent::Line };
-            let value = SettingValue::read(text, (at, from), extent, true);
             let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
-            value.map_or(end, |value| value.hide(text, at, Setting { name, verdict, facts }, found))
-        });
+            if let Some(value) = SettingValue::find(text, at, extent, true) {
+                value.hide((text, at), Setting { name, verdict, facts }, value.value.clone(), found);
+            }
+        }
     }
-}
-
-/// Returns the end of the anchor at an offset, and the name of the setting that refers to it, if it begins a value.
-fn anchor_end<'a>(text: &str, at: usize, aliases: &BTreeMap<&str, &'a str>) -> Option<(usize, &'a str)> {
-    let end = at + property_len(&text[at..])?;
-    let name = aliases.get(&text[at + 1..end])?;
-    let before = line_before(text, at);
-    let content = before.trim_end_matches([' ', '\t']);
-    let tag = content.rsplit([' ', '\t']).next().filter(|word| word.starts_with('!'));
-    let lead = content[..content.len() - tag.map_or(0, str::len)].trim_end_matches([' ', '\t']);
-    (content.len() < before.len() && lead.ends_with([':', '-'])).then_some((end, *name))
 }
 
 /// Returns the name of the alias that is a value: `pw` of `*pw`.
 pub(super) fn alias_name(value: &str) -> Option<&str> {
     let name = value.strip_prefix('*')?;
     let len = name.find(|c: char| c.is_whitespace() || ",]}".contains(c)).unwrap_or(name.len());
-    Some(&name[..len]).filter(|name| is_anchor_name(name))
+    let is_anchor = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    Some(&name[..len]).filter(|name| !name.is_empty() && name.bytes().all(is_anchor))
 }
 
-/// Hides a list, or the lines after `|` or `>`, that begins after the line of its name at `at`. `from`: the offset after the
-/// name. Returns the end of the value, or `None` if there is none. Mappings are left to the rules for their own names.
-fn redact_block(
+/// Hides a list, or the lines after `|` or `>`, that begins after the line of its name, whose separator is at `at`. Returns the end of
+/// the value, or `None` if there is none. Mappings are left to the rules for their own names.
+pub(super) fn redact_block(
     text: &str,
     at: usize,
-    from: usize,
     setting: Setting<'_>,
     found: &mut Findings,
 ) -> Option<usize> {
     let Setting { name, verdict, .. } = setting;
-    let header = text[from..].trim_start_matches([' ', '\t']);
+    let header = text[at + 1..].trim_start_matches([' ', '\t']);
     let scalar = header.strip_prefix(['|', '>']);
     let is_scalar = scalar.is_some();
     let rest = scalar.map_or(header, |rest| rest.trim_start_matches(|c: char| "+-0123456789".contains(c)));

@@ -112,15 +112,17 @@ const RAW_ELEMENTS: [&str; 2] = ["script", "style"];
 
 /// A tag: `<name …>` or `</name>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HtmlTag<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) is_closing: bool,
+pub struct HtmlTag<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// True for `</name>`.
+    pub is_closing: bool,
     /// The tag with its attributes, without `<` and `>`.
-    pub(crate) content: &'a str,
+    pub content: &'a str,
     /// Offset of `<`.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Offset after `>`.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl HtmlTag<'_> {
@@ -130,16 +132,17 @@ impl HtmlTag<'_> {
     }
 }
 
-/// Yields the tags of a range of a text.
+/// Yields the tags of a range of a text, of HTML or of XML.
 #[derive(Clone, Debug)]
-pub(crate) struct HtmlTags<'a> {
+pub struct HtmlTags<'a> {
     text: &'a str,
     at: usize,
     end: usize,
 }
 
 impl<'a> HtmlTags<'a> {
-    pub(crate) fn new(text: &'a str, range: Range<usize>) -> Self {
+    /// Creates a reader of the tags in a range.
+    pub fn new(text: &'a str, range: Range<usize>) -> Self {
         Self { text, at: range.start, end: range.end.min(text.len()) }
     }
 
@@ -169,9 +172,10 @@ impl<'a> Iterator for HtmlTags<'a> {
             }
             let is_closing = bytes.get(start + 1) == Some(&b'/');
             let name_start = start + 1 + usize::from(is_closing);
-            let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':');
+            let is_name =
+                |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'_' | b'.');
             let name_len = bytes.get(name_start..)?.iter().take_while(is_name).count();
-            if !bytes.get(name_start).is_some_and(u8::is_ascii_alphabetic) {
+            if !bytes.get(name_start).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') {
                 continue;
             }
             let after_name = name_start + name_len;
@@ -198,19 +202,19 @@ impl<'a> Iterator for HtmlTags<'a> {
 /// Returns the number of bytes up to the end of a tag, `>` included. A `>` in a quoted value does not end it, and a `<` outside of
 /// one says that it is no tag.
 ///
-/// Returns the number of bytes that were read if it is no tag.
+/// Returns the number of bytes that were read if it is no tag, up to a quote that is not closed.
 fn tag_len(bytes: &[u8]) -> Result<usize, usize> {
-    let mut quote = None;
+    let mut quote: Option<(usize, u8)> = None;
     for (at, byte) in bytes.iter().take(MAX_TAG_BYTES).enumerate() {
         match (quote, byte) {
-            (Some(open), _) => quote = Some(open).filter(|open| open != byte),
-            (None, b'"' | b'\'') if bytes[..at].trim_ascii_end().ends_with(b"=") => quote = Some(*byte),
+            (Some(_), _) => quote = quote.filter(|(_, open)| open != byte),
+            (None, b'"' | b'\'') if bytes[..at].trim_ascii_end().ends_with(b"=") => quote = Some((at, *byte)),
             (None, b'<') => return Err(at),
             (None, b'>') => return Ok(at + 1),
             _ => {}
         }
     }
-    Err(bytes.len().min(MAX_TAG_BYTES))
+    Err(quote.map_or(bytes.len().min(MAX_TAG_BYTES), |(at, _)| at))
 }
 
 /// Longest number in a character reference, in bytes.

@@ -2,21 +2,18 @@
 
 use std::ops::Range;
 
-use super::super::columns::Columns;
-use super::super::name::{SecretKind, is_plain_secret_name};
-use super::super::pair::{PairColumns, may_be_pair_secret};
+use portion_text::row_ranges::{RowReader, cells_of, is_rule};
+
+use super::super::RedactionRules;
+use super::super::columns::{Columns, is_code, is_column_name, is_year};
+use super::super::name::is_plain_secret_name;
+use super::super::pair::PairColumns;
 use super::super::pattern::is_in;
-use super::super::value::Form;
-use super::super::{Findings, RedactionRules};
-use super::row::{RowReader, cells_of, is_rule};
 use super::single_column::hidden_name;
 
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];
 /// Maximum bytes of a header line.
 const MAX_HEADER_BYTES: usize = 16 << 10;
-/// Maximum bytes of a column name, and maximum words.
-const MAX_NAME_BYTES: usize = 64;
-const MAX_NAME_WORDS: usize = 8;
 /// Names of the second of two columns that make the first one a column of names.
 const VALUE_HEADINGS: &str = "value values val setting content data";
 
@@ -33,13 +30,10 @@ pub(super) struct LinesAround<'t> {
 
 /// A header with hidden columns, or with columns of names and values.
 pub(super) struct Header<'a> {
-    rules: &'a RedactionRules,
+    pub(super) rules: &'a RedactionRules,
     pub(super) delimiter: char,
     pub(super) line: &'a str,
-    columns: Columns,
-    pairs: Option<PairColumns>,
-    /// True if a heading says that there are values, so that names in the next rows are no headings.
-    pub(super) has_value_heading: bool,
+    pub(super) columns: Columns,
 }
 
 impl<'a> Header<'a> {
@@ -72,22 +66,23 @@ impl<'a> Header<'a> {
             if names.is_empty() || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
             }
-            let columns = Columns::of(rules, names.into_iter().map(str::to_owned).collect());
-            let of_headings = match &columns.names[..] {
-                [_, value] => is_in(VALUE_HEADINGS, &value.to_ascii_lowercase()).then(PairColumns::of_two),
-                _ => columns.pairs.clone(),
-            };
+            let mut columns = Columns::of(rules, names.into_iter().map(str::to_owned).collect());
             if is_spaced && columns.hidden().any(|index| is_part(&columns.names[index].as_str())) {
                 return None;
             }
-            let has_value_heading = of_headings.is_some();
-            let is_only_first_hidden = columns.names.len() == 2
-                && columns.verdicts[0].kind != SecretKind::Doubtful
-                && columns.hidden().eq([0]);
-            let pairs = of_headings.or_else(|| is_only_first_hidden.then(PairColumns::of_two));
-            let hides = columns.hidden().next().is_some() || pairs.is_some();
-            hides.then_some(Self { rules, delimiter, line, columns, pairs, has_value_heading })
+            if let [_, value] = &columns.names[..] {
+                let has_heading = is_in(VALUE_HEADINGS, &value.to_ascii_lowercase());
+                let is_only_first_hidden = columns.hidden().eq([0]);
+                columns.pairs =
+                    (has_heading || is_only_first_hidden).then(|| PairColumns::of_two(has_heading));
+            }
+            (!columns.hide_nothing()).then_some(Self { rules, delimiter, line, columns })
         })
+    }
+
+    /// Returns true if a heading says that there are values, so that names in the next rows are no headings.
+    pub(super) fn has_value_heading(&self) -> bool {
+        self.columns.pairs.as_ref().is_some_and(|pairs| pairs.has_heading)
     }
 
     pub(super) fn width(&self) -> usize {
@@ -163,43 +158,6 @@ impl<'a> Header<'a> {
     pub(super) fn is_repeated(&self, text: &str, cells: &[Range<usize>]) -> bool {
         cells.iter().map(|cell| &text[cell.clone()]).eq(self.columns.names.iter())
     }
-
-    /// Returns the places of a column in a row: in a faulty row, with another number of cells, it is counted from both
-    /// ends.
-    fn places(&self, column: usize, cell_count: usize) -> impl Iterator<Item = usize> {
-        let from_end = (column + cell_count).checked_sub(self.width()).filter(|place| *place != column);
-        [Some(column), from_end].into_iter().flatten().filter(move |place| *place < cell_count)
-    }
-
-    /// Hides the cells of a row.
-    pub(super) fn redact_row(&self, text: &str, cells: &[Range<usize>], found: &mut Findings) {
-        for index in self.columns.hidden() {
-            for place in self.places(index, cells.len()) {
-                self.columns.hide_cell(index, text, cells[place].clone(), found);
-            }
-        }
-        let Some(pairs) = &self.pairs else { return };
-        for place in self.places(pairs.name, cells.len()) {
-            let name = &text[cells[place].clone()];
-            if !is_column_name(name) || !self.has_value_heading && name.contains(|c: char| c.is_ascii_digit())
-            {
-                continue;
-            }
-            let verdict = self.rules.match_pair_name(name);
-            for &(index, role) in &pairs.values {
-                for value in self.places(index, cells.len()).map(|place| &cells[place]) {
-                    let shown = &text[value.clone()];
-                    let may_be =
-                        verdict.is_named || may_be_pair_secret((pairs.name_role, name), (role, shown));
-                    if verdict.hides(name, shown, Form::Data) && may_be {
-                        // Without a heading of values, the names in the rows may be secrets themselves.
-                        let index = if self.has_value_heading { index } else { pairs.name };
-                        found.hide(self.columns.names.get(index).map_or("", String::as_str), value.clone());
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Returns true for a row with lines at its ends.
@@ -209,26 +167,4 @@ fn is_framed(row: &str, delimiter: char) -> bool {
         && row.len() > delimiter.len_utf8()
         && row.starts_with(delimiter)
         && row.ends_with(delimiter)
-}
-
-/// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
-pub(super) fn is_column_name(name: &str) -> bool {
-    name.len() <= MAX_NAME_BYTES
-        && !name.ends_with('.')
-        && !is_code(name)
-        && name.split(' ').count() <= MAX_NAME_WORDS
-        && name.chars().all(|c| c.is_alphanumeric() || " _-./()[]#%*&'’?@+$€£°`".contains(c))
-        && (matches!(name, "" | "#") || is_year(name) || name.contains(|c: char| c.is_alphabetic()))
-}
-
-/// Returns true for a part of a line of source code or of settings, with an open bracket or a value.
-fn is_code(name: &str) -> bool {
-    let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
-    has_open('(', ')') || has_open('[', ']') || has_open('{', '}') || name.contains('=')
-}
-
-fn is_year(name: &str) -> bool {
-    name.len() == 4
-        && (name.starts_with("19") || name.starts_with("20"))
-        && name.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use super::super::columns::match_column_name;
+use portion_text::row_ranges::RowReader;
+
+use super::super::columns::{is_column_name, match_column_name};
 use super::super::edit::BYTE_ORDER_MARK;
 use super::super::value::Form;
 use super::super::{Findings, NameMatch, RedactionRules};
-use super::header::is_column_name;
-use super::row::RowReader;
 
 /// Maximum bytes of the first line.
 const MAX_HEADER_BYTES: usize = 80;

@@ -9,7 +9,6 @@ use super::super::manifest::is_data_key;
 use super::super::name::is_of_pages;
 use super::super::pair::{PairRole, may_be_pair_secret};
 use super::super::pattern::is_in;
-use super::super::short_password::may_be_password;
 use super::super::value::{Form, is_secret_value};
 use super::{
     JsonRedactor, KEY_PARTS, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, RESULT_KEY,
@@ -127,9 +126,8 @@ impl JsonRedactor<'_, '_> {
 
     /// Returns true if a member is hidden by its own name.
     fn is_hidden(&mut self, member: &Member) -> bool {
-        let KeyFacts { mut verdict, is_short, is_second, .. } = member.facts;
+        let KeyFacts { mut verdict, is_second, .. } = member.facts;
         let name = self.decode_key(member.key);
-        let written = member.value.slice(self.text);
         let around = self.open.iter().rev().skip(1).find_map(|around| around.key);
         if let (false, true, Some(key)) = (verdict.is_hidden(), is_second, around) {
             verdict = self.match_joined(key, member.key);
@@ -141,11 +139,6 @@ impl JsonRedactor<'_, '_> {
                 && self.members.iter().any(|around| around.value.slice(self.text) == RANDOM_PASSWORD)
         {
             return true;
-        }
-        if is_short && written.starts_with('"') {
-            let has_login = self.open.last().is_some_and(|open| open.has_login);
-            return may_be_password(&unescape(written), has_login)
-                && is_secret_json(SecretKind::Password, &name, written);
         }
         verdict.is_secret
             && !(verdict.kind == SecretKind::Token && is_of_pages())
@@ -179,7 +172,8 @@ impl JsonRedactor<'_, '_> {
             JsonKind::Object => hides_containers,
             // A number under a plural is a count, too.
             JsonKind::Number => {
-                let is_count = name.ends_with(['s', 'S']) && !name.ends_with("ss");
+                let is_count = matches!(secret, SecretKind::Pass | SecretKind::PassOfUser)
+                    || name.ends_with(['s', 'S']) && !name.ends_with("ss");
                 !is_count
                     && !written.contains(['.', 'e', 'E'])
                     && is_secret_value(secret, name, written, Form::Data)

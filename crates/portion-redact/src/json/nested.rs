@@ -4,7 +4,6 @@ use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
 use super::super::delimited::may_be_single_column;
-use super::super::flag;
 use super::super::prefilter::{self, places_in};
 use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
 
@@ -25,7 +24,8 @@ impl JsonRedactor<'_, '_> {
                 self.hide(value, REDACTED_STRING, vec![name]);
                 return;
             }
-            open.flag = flag::is_hidden_flag(self.rules, quoted.trim_matches('"')).then_some(value);
+            let flag = quoted.trim_matches('"').strip_prefix("--");
+            open.flag = flag.filter(|name| self.rules.match_name(name).is_hidden()).map(|_| value);
         }
         self.redact_string(value);
     }

@@ -53,7 +53,7 @@ impl JsonRedactor<'_, '_> {
         for (name, verdict) in columns.names.iter().zip(&mut columns.verdicts) {
             verdict.is_named |= verdict.may_end_path && self.matches_path(name, skipped);
         }
-        if columns.pairs.is_none() && columns.hidden().next().is_none() {
+        if columns.hide_nothing() {
             return;
         }
         for row in items(self.text, rows).skip(first) {
@@ -79,19 +79,8 @@ impl JsonRedactor<'_, '_> {
         }
         let cells: Vec<Span> = items(self.text, array).collect();
         let columns = self.columns.iter().find(|columns| columns.names.len() == cells.len()).cloned();
-        let Some(columns) = columns else { return };
-        for index in columns.hidden() {
-            let (name, kind) = (&columns.names[index], columns.verdicts[index].kind);
-            let inside = members(self.text, cells[index]).map(|member| member.value);
-            for value in inside.chain([cells[index]]).collect::<Vec<_>>() {
-                let is_string = self.kind_of(value) == JsonKind::String;
-                let is_heading = || is_string && is_name(name, &unescape(value.slice(self.text)));
-                let is_scalar = is_string || self.kind_of(value) == JsonKind::Number;
-                if is_scalar && self.may_be_secret(value, name, kind) && !is_heading() {
-                    let path = self.path_of(&[name], 3);
-                    self.hide(value, if is_string { REDACTED_STRING } else { "null" }, vec![path]);
-                }
-            }
+        if let Some(columns) = columns {
+            self.redact_row(&columns, array, 3);
         }
     }
 
@@ -108,17 +97,24 @@ impl JsonRedactor<'_, '_> {
                 let (_, role) = pairs.values.iter().find(|(value, _)| *value == index)?;
                 self.may_be_value(pair, *role, cell).then_some(())
             };
-            let is_secret = || verdict.is_secret && self.may_be_secret(cell, name, verdict.kind);
-            if !(verdict.is_named || is_secret()) && is_pair_value().is_none() {
-                continue;
+            let is_whole = verdict.is_named || is_pair_value().is_some();
+            // A cell may be an object of a typed value.
+            let typed: Vec<Span> = members(self.text, cell).map(|member| member.value).collect();
+            for value in typed.into_iter().filter(|_| verdict.is_secret).chain([cell]) {
+                let is_heading = || is_name(name, &unescape(value.slice(self.text)));
+                let is_secret =
+                    || verdict.is_secret && self.may_be_secret(value, name, verdict.kind) && !is_heading();
+                let replacement = match self.kind_of(value) {
+                    JsonKind::Null => continue,
+                    JsonKind::String if value.len() <= 2 => continue,
+                    JsonKind::String => REDACTED_STRING,
+                    _ => "null",
+                };
+                if is_whole && value == cell || is_secret() {
+                    let path = self.path_of(&[name], skipped);
+                    self.hide(value, replacement, vec![path]);
+                }
             }
-            let replacement = match self.kind_of(cell) {
-                JsonKind::String if cell.len() > 2 => REDACTED_STRING,
-                JsonKind::String | JsonKind::Null => continue,
-                _ => "null",
-            };
-            let path = self.path_of(&[name], skipped);
-            self.hide(cell, replacement, vec![path]);
         }
     }
 }

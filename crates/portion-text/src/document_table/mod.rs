@@ -13,8 +13,9 @@ mod html;
 use portion_json::span::Span;
 
 use crate::names::UniqueNames;
+use crate::row_ranges::RowReader;
 use html::HeaderRows;
-pub use html::{HtmlCell, HtmlRow, html_rows, html_tables};
+pub use html::{HtmlGrid, html_grid, html_tables};
 
 /// Maximum tables of a document that are looked for, rows that are counted to find the largest, and cells of a row.
 const MAX_TABLES: usize = 500;
@@ -143,24 +144,9 @@ fn rows(table: &str) -> Vec<Vec<String>> {
 
 /// Returns the cells of a line of a pipe table.
 fn pipe_cells(line: &str) -> Vec<String> {
-    let line = line.trim();
-    let line = line.strip_prefix('|').unwrap_or(line);
-    let (mut cells, mut cell, mut escaped) = (Vec::new(), String::new(), false);
-    for c in line.chars() {
-        match c {
-            '|' if !escaped => cells.push(std::mem::take(&mut cell)),
-            '|' => {
-                cell.pop();
-                cell.push('|');
-            }
-            c => cell.push(c),
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    if !cell.trim().is_empty() {
-        cells.push(cell);
-    }
-    cells.into_iter().take(MAX_CELLS).map(|cell| plain_markdown(cell.trim())).collect()
+    let row = RowReader { text: line, quotes_enabled: false }.read_row(0, '|');
+    let cells = row.map_or_else(Vec::new, |(cells, _)| cells).into_iter().take(MAX_CELLS);
+    cells.map(|cell| plain_markdown(&line[cell].replace("\\|", "|"))).collect()
 }
 
 /// Returns the text of a cell without emphasis and code marks around it, and of a link its text.

@@ -32,9 +32,32 @@ pub fn html_tables(text: &str) -> impl Iterator<Item = Span> {
     })
 }
 
-/// Yields the rows of a table.
-pub fn html_rows(text: &str, table: Span) -> impl Iterator<Item = HtmlRow> {
-    HtmlRows::new(text, table)
+/// The cells of a table as ranges of the text, one for each column. A cell that spans columns or rows stands in each.
+#[derive(Debug)]
+pub struct HtmlGrid {
+    /// All rows, the header first.
+    pub rows: Vec<Vec<Range<usize>>>,
+    /// Number of the rows that name columns, or the table.
+    pub header_count: usize,
+    /// True if the first row is marked as one of names.
+    pub has_headings: bool,
+}
+
+/// Bytes of repeated cells of a table for each of its own bytes, and for any table, where the work has to be proportional to the text.
+const REPEATED_BYTES: usize = 64;
+const MIN_REPEATED_BYTES: usize = 4 << 10;
+
+/// Returns the cells of an HTML table. A header that is not clear is the first row. The work is proportional to the table: once too
+/// many cells were repeated, further ones are not.
+pub fn html_grid(text: &str, table: Span) -> HtmlGrid {
+    let header_count = HeaderRows::detect(text, HtmlRows::new(text, table)).map_or(1, |header| header.count);
+    let has_headings = HtmlRows::new(text, table).next().is_some_and(|row| row.is_in_head || row.is_header());
+    let budget = MIN_REPEATED_BYTES + table.len() * REPEATED_BYTES;
+    let mut grid = Grid { budget, ..Grid::default() };
+    let unrepeated = |row: HtmlRow| row.cells.into_iter().map(|cell| cell.content).collect();
+    let rows = HtmlRows::new(text, table);
+    let rows = rows.map(|row| grid.expand(&row, false).unwrap_or_else(|| unrepeated(row))).collect();
+    HtmlGrid { rows, header_count, has_headings }
 }
 
 /// Returns the table in a span, if it has a row below a header.
@@ -70,7 +93,8 @@ pub(super) fn rows(
         }
         // A cell that spans a row of data is a heading of the rows below it, and stands once.
         let is_heading = at >= header.count && row.cells.len() == 1;
-        let cells = grid.expand(text, &row, is_heading)?;
+        let cells = grid.expand(&row, is_heading)?;
+        let cells = cells.into_iter().map(|cell| plain_text(text.get(cell).unwrap_or_default())).collect();
         if row.cells.is_empty() || row.is_in_foot {
             continue;
         }
@@ -88,33 +112,33 @@ pub(super) fn rows(
 
 /// A row.
 #[derive(Debug, Default)]
-pub struct HtmlRow {
+struct HtmlRow {
     /// Its cells, without those of earlier rows that span it.
-    pub cells: Vec<HtmlCell>,
+    cells: Vec<HtmlCell>,
     /// True if it is in a `<thead>`.
-    pub is_in_head: bool,
+    is_in_head: bool,
     /// True if it is in a `<tfoot>`: a summary of the rows.
-    pub is_in_foot: bool,
+    is_in_foot: bool,
     /// Number of its group, which no cell spans beyond.
     group: usize,
 }
 
 /// A cell.
 #[derive(Debug)]
-pub struct HtmlCell {
+struct HtmlCell {
     /// Its content in the text.
-    pub content: Range<usize>,
+    content: Range<usize>,
     /// True for `<th>`.
-    pub is_header: bool,
+    is_header: bool,
     /// Number of the columns that it spans.
-    pub column_count: usize,
+    column_count: usize,
     /// Number of the rows that it spans.
-    pub row_count: usize,
+    row_count: usize,
 }
 
 impl HtmlRow {
     /// Returns true if all its cells are headers.
-    pub fn is_header(&self) -> bool {
+    fn is_header(&self) -> bool {
         !self.cells.is_empty() && self.cells.iter().all(|cell| cell.is_header)
     }
 }
@@ -199,8 +223,8 @@ const MAX_REPEATED_BYTES: usize = 32 << 20;
 
 /// The cells of earlier rows that span further ones.
 struct Grid {
-    /// The last row that a cell spans, by column, and its text.
-    spanning: BTreeMap<usize, (usize, String)>,
+    /// The last row that a cell spans, by column, and its content.
+    spanning: BTreeMap<usize, (usize, Range<usize>)>,
     /// Group of the last row.
     group: usize,
     /// Number of the next row.
@@ -216,9 +240,9 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// Returns the texts of the next row, one for each column; `None` if too many cells are repeated. `is_heading`: the only cell
+    /// Returns the contents of the next row, one for each column; `None` if too many cells are repeated. `is_heading`: the only cell
     /// is not repeated.
-    fn expand(&mut self, text: &str, row: &HtmlRow, is_heading: bool) -> Option<Vec<String>> {
+    fn expand(&mut self, row: &HtmlRow, is_heading: bool) -> Option<Vec<Range<usize>>> {
         if self.group != row.group {
             self.spanning.clear();
             self.group = row.group;
@@ -228,19 +252,18 @@ impl Grid {
         let is_heading = is_heading && self.spanning.values().all(|(last, _)| *last < number);
         let mut cells = Vec::new();
         for cell in &row.cells {
-            let plain = plain_text(text.get(cell.content.clone()).unwrap_or_default());
             self.take_spanning(number, &mut cells)?;
             for repeat in 0..if is_heading { 1 } else { cell.column_count } {
                 if cells.len() >= MAX_CELLS {
                     break;
                 }
                 if repeat > 0 {
-                    self.spend(plain.len())?;
+                    self.spend(cell.content.len())?;
                 }
                 if cell.row_count > 1 {
-                    self.spanning.insert(cells.len(), (number + cell.row_count - 1, plain.clone()));
+                    self.spanning.insert(cells.len(), (number + cell.row_count - 1, cell.content.clone()));
                 }
-                cells.push(plain.clone());
+                cells.push(cell.content.clone());
             }
         }
         self.take_spanning(number, &mut cells)?;
@@ -248,22 +271,22 @@ impl Grid {
     }
 
     /// Appends the cells of earlier rows that span this row at its next columns. Returns `None` if too many cells are repeated.
-    fn take_spanning(&mut self, row: usize, cells: &mut Vec<String>) -> Option<()> {
-        while let Some((last, plain)) = self.spanning.get(&cells.len()) {
+    fn take_spanning(&mut self, row: usize, cells: &mut Vec<Range<usize>>) -> Option<()> {
+        while let Some((last, content)) = self.spanning.get(&cells.len()) {
             if *last < row {
                 self.spanning.remove(&cells.len());
                 break;
             }
-            let plain = plain.clone();
-            self.spend(plain.len())?;
-            cells.push(plain);
+            let content = content.clone();
+            self.spend(content.len())?;
+            cells.push(content);
         }
         Some(())
     }
 
     /// Takes the bytes of a repeated cell from the budget; `None` if it is spent.
     fn spend(&mut self, len: usize) -> Option<()> {
-        self.budget = self.budget.checked_sub(len + size_of::<String>())?;
+        self.budget = self.budget.checked_sub(len + size_of::<Range<usize>>())?;
         Some(())
     }
 }

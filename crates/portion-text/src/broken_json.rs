@@ -1,16 +1,22 @@
 //! Completes JSON that is cut off or faulty, so that it can be parsed.
+//!
+//! ```
+//! use portion_text::broken_json::complete;
+//!
+//! let completed = complete(r#"{"a":[1,{"b":"c"#, "[hidden]");
+//! assert_eq!((completed.json.as_str(), completed.len), (r#"{"a":[1,{"b":"c"}]}"#, 15));
+//! ```
 
 use std::ops::Range;
 
 use portion_json::scan::is_json;
 
-use super::REDACTED;
-
 /// Maximum bytes of a comment.
 const MAX_COMMENT_BYTES: usize = 4 << 10;
 
 /// The beginning of a text, completed to one JSON value.
-pub(super) struct CompletedJson {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompletedJson {
     /// The bytes of the text, mended, and what closes them. Every value has the offset that it has in the text.
     pub json: String,
     /// Bytes of the text that were read.
@@ -19,7 +25,7 @@ pub(super) struct CompletedJson {
 
 impl CompletedJson {
     /// Returns the number of containers left open in the text by a value that ends at `end` of the JSON.
-    pub(super) fn open_containers(&self, end: usize) -> usize {
+    pub fn open_containers(&self, end: usize) -> usize {
         let closers = self.json.get(self.len.min(end)..end).unwrap_or_default();
         closers.bytes().filter(|b| matches!(b, b'}' | b']')).count()
     }
@@ -27,7 +33,7 @@ impl CompletedJson {
 
 /// Returns the next offset at which JSON may begin: a bracket with a plausible successor, or a string at the
 /// start of the text.
-pub(super) fn next_start(text: &str, from: usize) -> Option<usize> {
+pub fn next_start(text: &str, from: usize) -> Option<usize> {
     if from == 0 && text.trim_start().starts_with('"') {
         return Some(text.len() - text.trim_start().len());
     }
@@ -45,11 +51,12 @@ pub(super) fn next_start(text: &str, from: usize) -> Option<usize> {
 /// Completes the JSON value at the start of a text, as far as it can be read.
 ///
 /// Trailing commas, comments, unknown words, control characters in strings and invalid escapes are mended. A string
-/// continues after a line break if its next quote closes a string; else it ends there.
-pub(super) fn complete(text: &str) -> CompletedJson {
+/// continues after a line break if its next quote closes a string; else it ends there. `mark` stands without quotes in place of a hidden
+/// value and becomes `null`, so that it stays.
+pub fn complete(text: &str, mark: &str) -> CompletedJson {
     let (bytes, expected) = (text.as_bytes(), Expected::Value);
     let mut completer =
-        Completer { text, bytes, at: 0, open: Vec::new(), expected, comma: None, mends: Vec::new() };
+        Completer { text, mark, bytes, at: 0, open: Vec::new(), expected, comma: None, mends: Vec::new() };
     let cut = completer.read();
     let mut json = bytes[..completer.at].to_vec();
     for (range, word, filler) in completer.mends {
@@ -77,6 +84,7 @@ enum Expected {
 
 struct Completer<'a> {
     text: &'a str,
+    mark: &'a str,
     bytes: &'a [u8],
     at: usize,
     /// Closing brackets of the open containers.
@@ -97,9 +105,8 @@ impl Completer<'_> {
             let next = self.bytes.get(self.at).copied().unwrap_or_default();
             let comma = self.comma.take();
             match (self.expected, next) {
-                // The mark of a hidden value without quotes becomes `null`, so that it stays.
-                (Value | ItemOrEnd, b'[') if self.text[self.at..].starts_with(REDACTED) => {
-                    self.mend(REDACTED.len(), "null", b' ');
+                (Value | ItemOrEnd, b'[') if self.text[self.at..].starts_with(self.mark) => {
+                    self.mend(self.mark.len(), "null", b' ');
                     self.expected = CommaOrEnd;
                 }
                 (Value | ItemOrEnd, b'{') => self.enter(b'}', KeyOrEnd),
@@ -253,7 +260,7 @@ mod tests {
     use super::complete;
 
     fn check(text: &str, expect: &str, len: usize) {
-        let completed = complete(text);
+        let completed = complete(text, "[redacted]");
         assert_eq!((completed.json.as_str(), completed.len), (expect, len), "{text}");
     }
 

@@ -1,38 +1,46 @@
-//! Reads the rows of delimiter-separated values, and of tables with lines between the cells.
+//! Reads the rows of separated values and of tables with lines between the cells, as ranges of the text.
+//!
+//! ```
+//! use portion_text::row_ranges::cells_of;
+//!
+//! assert_eq!(cells_of("1,\"Lee, Ann\"", ','), ["1", "Lee, Ann"]);
+//! assert_eq!(cells_of("| a | b |", '|'), ["a", "b"]);
+//! ```
 
 use std::ops::Range;
 
-use super::super::text_value::line_end;
-
 /// Returns true for a line between a header and its rows, or between rows.
-pub(super) fn is_rule(line: &str) -> bool {
+pub fn is_rule(line: &str) -> bool {
     let is_box = |c: char| ('\u{2500}'..='\u{257f}').contains(&c);
     (line.contains("--") || line.contains(is_box))
         && line.chars().all(|c| "-+:=| \t\r\n".contains(c) || is_box(c))
 }
 
 /// Returns the line that begins at an offset.
-pub(super) fn line_at(text: &str, start: usize) -> &str {
-    text.get(start..line_end(text, start)).unwrap_or_default()
+pub fn line_at(text: &str, start: usize) -> &str {
+    let rest = text.get(start..).unwrap_or_default();
+    &rest[..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())]
 }
 
 /// Returns the cells of a line.
-pub(super) fn cells_of(line: &str, delimiter: char) -> Vec<&str> {
+pub fn cells_of(line: &str, delimiter: char) -> Vec<&str> {
     let row = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter);
     row.map_or_else(Vec::new, |(cells, _)| cells.into_iter().map(|cell| &line[cell]).collect())
 }
 
 /// Reads rows as of RFC 4180, with any delimiter. The outer delimiters of a row of Markdown are ignored.
-pub(super) struct RowReader<'a> {
-    pub(super) text: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct RowReader<'a> {
+    /// The text with the rows.
+    pub text: &'a str,
     /// False once a quote is not closed: then quotes have no special meaning.
-    pub(super) quotes_enabled: bool,
+    pub quotes_enabled: bool,
 }
 
 impl RowReader<'_> {
     /// Returns the values of a row, without white space and quotes around them, and the offset after the row; `None` at a
     /// blank line and at the end.
-    pub(super) fn read_row(&mut self, start: usize, delimiter: char) -> Option<(Vec<Range<usize>>, usize)> {
+    pub fn read_row(&mut self, start: usize, delimiter: char) -> Option<(Vec<Range<usize>>, usize)> {
         self.text.get(start..)?;
         let mut cells = Vec::new();
         let mut at = start;
@@ -41,7 +49,11 @@ impl RowReader<'_> {
             let content = at + leading_blanks(&self.text[at..], delimiter);
             let quoted = self.quoted_end(content);
             let from = quoted.map_or(content, |closing| closing + 1);
-            let len = self.text.get(from..)?.find([delimiter, '\n']).unwrap_or(self.text.len() - from);
+            let rest = self.text.get(from..)?;
+            // Between bars, a backslash makes a bar a part of its cell.
+            let is_end =
+                |(at, end): &(usize, &str)| delimiter != '|' || *end != "|" || !rest[..*at].ends_with('\\');
+            let len = rest.match_indices([delimiter, '\n']).find(is_end).map_or(rest.len(), |(at, _)| at);
             let cell_end = from + len;
             // `"a": 1` is no quoted value.
             let quoted = quoted.filter(|_| self.text[from..cell_end].trim().is_empty());
@@ -68,7 +80,7 @@ impl RowReader<'_> {
     }
 
     /// Returns the offset of the quote that closes the cell at `start`, if the cell is quoted.
-    pub(super) fn quoted_end(&mut self, start: usize) -> Option<usize> {
+    fn quoted_end(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         if !self.quotes_enabled || bytes.get(start) != Some(&b'"') {
             return None;
