@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use portion_json::scan::{JsonKind, is_equivalent_json, unescape};
+use portion_json::scan::{JsonKind, is_equivalent_json, minified, unescape};
 
 /// One value of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Converts a JSON value; objects and arrays become their text.
+    /// Converts a JSON value; objects and arrays become their text without white space, as replies show them.
     pub(crate) fn from_json(value: &'a str) -> Self {
         match JsonKind::of_value(value) {
             JsonKind::Null => Self::Null,
@@ -41,7 +41,10 @@ impl<'a> Cell<'a> {
                 Ok(integer) => Self::Integer(integer),
                 Err(_) => value.parse().map_or(Self::Null, Self::Real),
             },
-            JsonKind::Object | JsonKind::Array => Self::text(value),
+            JsonKind::Object | JsonKind::Array => match minified(value) {
+                short if short.len() < value.len() => Self::Text(Cow::Owned(short)),
+                _ => Self::text(value),
+            },
             JsonKind::String if memchr::memchr(b'\\', value.as_bytes()).is_some() => {
                 Self::Text(Cow::Owned(unescape(value)))
             }

@@ -134,6 +134,8 @@ unsafe impl VTab<'_> for TableHandle {
             })?;
             let name = String::from_utf8_lossy(name);
             let mut declared = Vec::with_capacity(opened.columns().len());
+            // A list without elements has one column that `*` selects, as each table of SQLite has.
+            let has_none = opened.columns().iter().all(|column| column.is_hidden);
             for (at, column) in opened.columns().iter().enumerate() {
                 if let ColumnForm::Time(order) = column.form {
                     usage.date_orders.fetch_or(order as u8, Ordering::Relaxed);
@@ -151,7 +153,8 @@ unsafe impl VTab<'_> for TableHandle {
                         codes.as_ref().map_or_else(|| a.cmp(b), |codes| codes.meant(a).cmp(&codes.meant(b)))
                     })?;
                 }
-                declared.push(column.declaration((*number, &name), at));
+                let declaration = column.declaration((*number, &name), at);
+                declared.push(if has_none { declaration.replacen(" HIDDEN", "", 1) } else { declaration });
             }
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, deadline, usage) = (sqlite3_vtab::default(), Arc::clone(deadline), Arc::clone(usage));

@@ -27,6 +27,16 @@ pub(super) struct ArrayLocation {
     pub(super) map_list: Option<(Slice, Arc<List>)>,
 }
 
+impl ArrayLocation {
+    /// Returns true for an array of records, and for one without elements that is no member of another object.
+    pub(super) fn is_table(&self) -> bool {
+        match self.first_kind {
+            Some(kind) => kind == JsonKind::Object,
+            None => self.name == self.path,
+        }
+    }
+}
+
 /// Returns the other arrays of objects around a list.
 pub(super) fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
     let mut found = Vec::new();
@@ -40,7 +50,7 @@ pub(super) fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
             }
         }
     }
-    found.retain(|array| array.first_kind == Some(JsonKind::Object));
+    found.retain(ArrayLocation::is_table);
     found
 }
 

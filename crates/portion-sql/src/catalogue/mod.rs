@@ -462,6 +462,8 @@ impl CatalogueBuilder {
         if let Some((name, items)) = main {
             self.add_alias(name, items);
             of_records.iter().for_each(|array| self.add_array(text, array));
+            let empty = arrays.iter().filter(|array| array.first_kind.is_none() && array.is_table());
+            empty.for_each(|array| self.add_array(text, array));
         } else if let Some(empty) = empty_list(text, span, &arrays) {
             let items = self.add_array_table("items", text, &empty);
             self.add_alias(Some(empty.name), items);
@@ -469,7 +471,7 @@ impl CatalogueBuilder {
             let name = if self.add_column_arrays(text, span) { "record" } else { "items" };
             let items = self.add_table(name, ValueSource { text: text.clone(), span, kind: RowKind::Object });
             self.add_alias(last_step(path), items);
-            let some = arrays.iter().filter(|array| array.first_kind.is_some());
+            let some = arrays.iter().filter(|array| array.first_kind.is_some() || array.is_table());
             some.for_each(|array| self.add_array(text, array));
         }
         for map in maps {

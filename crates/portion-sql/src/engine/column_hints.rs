@@ -23,6 +23,8 @@ const MAX_EXAMPLE_CHARS: usize = 30;
 /// Fewest rows of a table with a row of totals, and the part by which a total may differ, which is rounded.
 const MIN_TOTAL_ROWS: usize = 6;
 const TOTAL_TOLERANCE: f64 = 1e-6;
+/// Texts beside each number of a column that is sorted, up to which they are told apart.
+const MAX_TEXTS_PER_NUMBER: usize = 10;
 /// Most values of a column that are shown.
 const MAX_SHOWN_VALUES: usize = 3;
 /// Most members of objects that are named.
@@ -148,7 +150,9 @@ impl UsedColumn<'_> {
         // Sums read them as numbers, and texts of one form are numbers.
         let is_read =
             column_use == ColumnUse::Sum && found.plain == found.numbers || column.form == ColumnForm::Number;
-        if is_sorted || is_read && found.texts == 0 || !is_computed && found.texts > found.numbers {
+        // Few numbers among texts are words like others.
+        let are_few = !is_computed && found.numbers * MAX_TEXTS_PER_NUMBER < found.texts;
+        if is_sorted || is_read && found.texts == 0 || are_few {
             return None;
         }
         let kind = if column.form == ColumnForm::Number || column.kinds.intersects(ValueKinds::NUMERIC) {
@@ -336,6 +340,8 @@ struct ValueNumbers {
     units: Vec<(String, String)>,
     /// True if a text has digits and is not read as a number with a unit.
     is_unclear: bool,
+    /// True if a text does not begin with a number and a space.
+    has_other_starts: bool,
     has_units: bool,
     has_commas: bool,
     thousands: FormLearner,
@@ -357,6 +363,8 @@ impl ValueNumbers {
                 }
                 Cell::Text(text) => {
                     found.texts += 1;
+                    let start = text.split_once(' ').map(|(start, _)| functions::is_number(start));
+                    found.has_other_starts |= start != Some(true);
                     found.add_measure(&text, false);
                     found.example.get_or_insert_with(|| shortened(&text));
                 }
@@ -390,6 +398,9 @@ impl ValueNumbers {
     /// Returns a fact about the column, with what to write to compute with the numbers, if that is right for all of them.
     fn advice(&self, name: &str, fact: &str) -> String {
         match &self.units[..] {
+            _ if self.is_unclear && self.texts > 0 && !self.has_other_starts => {
+                format!("{fact}: use split_part({name}, ' ', 1)::numeric")
+            }
             _ if self.is_unclear => fact.to_owned(),
             [(_, a), (_, b), ..] => {
                 format!(

@@ -96,6 +96,25 @@ fn elsewhere_hint(
 /// Returns what values the column of `column = 'text'` or `column LIKE 'text'` has instead.
 fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Condition) -> Option<String> {
     let TextComparison { column, text: wanted, is_equality } = condition.comparison.as_ref()?;
+    let has = |test: &str| {
+        count(connection, &clause.count(&format!("{column} {test}")), &[]).is_some_and(|count| count > 0)
+    };
+    match wanted.trim() {
+        "" if has("IS NULL") => {
+            return Some(format!("{column} is NULL in some rows, not '': write {column} IS NULL"));
+        }
+        boolean @ ("true" | "false") => {
+            let is_negated = ["<>", "!="].iter().any(|sign| condition.text.contains(sign));
+            if !is_negated && has(&format!("= {boolean}")) {
+                return Some(format!("{column} has booleans: write {column} = {boolean}"));
+            }
+            // Some APIs leave out what is false.
+            if (boolean == "true") == is_negated && has("= true") && has("IS NULL") {
+                return Some(format!("{column} is true or NULL: write {column} IS NOT TRUE"));
+            }
+        }
+        _ => {}
+    }
     let mut statement = connection.prepare(&clause.values(column, 1_000)).ok()?;
     let mut rows = statement.raw_query();
     let (mut values, mut more) = (Vec::new(), false);

@@ -199,6 +199,13 @@ impl QueryRun<'_> {
                     }
                 }
             }
+            // A list without elements has no columns, and so has none that is wrong.
+            let has_no_rows =
+                || !self.table_uses().is_empty() && self.read_tables().all(|table| table.len() == 0);
+            if let Some(better) = without_column(&error, &sql).filter(|_| has_no_rows()) {
+                sql = better;
+                continue;
+            }
             let meant = |table: &str, name: &str| self.column_meant(table, name);
             let Some((better, names)) = repair_spelling(&error, &sql, meant) else {
                 return Err(self.explain(error));
@@ -422,6 +429,14 @@ fn quote_keyword(sql: &str, at: usize, is_column: impl Fn(&str) -> bool) -> Opti
         }
     }
     None
+}
+
+/// Returns the statement with NULL in place of a column that was not found.
+fn without_column(error: &Error, sql: &str) -> Option<String> {
+    let Error::SqlInputError { msg, offset, .. } = error else { return None };
+    let name = msg.strip_prefix("no such column: ")?;
+    let at = place_of(name, sql, usize::try_from(*offset).ok())?;
+    Some(format!("{}NULL{}", sql.get(..at)?, sql.get(at + name.len()..)?))
 }
 
 /// Returns the statement with another name in place of a column that was not found, the part of that column that is replaced,

@@ -13,9 +13,10 @@ const MAX_UNIT_CHARS: usize = 12;
 static VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^v*(\d+)\.(\d+)(?:\.(\d+))?(?:[-+]|$)"));
 /// A time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`.
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:(\d+):)?(\d+):(\d+)(?: ([ap])m)?$"));
-/// A duration with units: `5h 52m`, `PT1H2M3S`; and a part of it.
-static DURATION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:pt)?(?:\d+[dhms][a-z]*\s*)+$"));
-static DURATION_PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+)([dhmsDHMS])"));
+/// A duration with units: `5h 52m`, `PT1H2M3S`, `2y10d`, `2.5s`, `450ms`; and a part of it.
+static DURATION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?:pt)?(?:\d+(?:\.\d+)?[ywdhms][a-z]*\s*)+$"));
+static DURATION_PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)(\d+(?:\.\d+)?)(ms(?:ec)?|[ywdhms])"));
 /// A number and what is around it: `10 kg`, `$1,400`.
 static MEASURE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?s)^([^0-9.-]*?)([-+]?)([0-9][0-9.,]*)([^0-9]*)$"));
@@ -38,7 +39,7 @@ pub(super) fn version_parts(text: &str) -> Option<Vec<i64>> {
     version.iter().skip(1).flatten().map(|part| part.as_str().parse().ok()).collect()
 }
 
-/// Returns the seconds of a time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`, `5h 52m`, `PT1H2M3S`.
+/// Returns the milliseconds of a time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`, `5h 52m`, `PT1H2M3S`.
 pub(super) fn duration_parts(text: &str) -> Option<Vec<i64>> {
     let text = text.trim();
     if let Some(clock) = CLOCK.captures(text) {
@@ -46,20 +47,24 @@ pub(super) fn duration_parts(text: &str) -> Option<Vec<i64>> {
         let parts: Vec<i64> = parts.collect::<Option<_>>()?;
         let seconds = parts.iter().fold(0_i64, |sum, part| sum.saturating_mul(60).saturating_add(*part));
         let noon = if parts.len() == 3 { 43_200 } else { 720 };
-        return Some(vec![match clock.get(4).map(|half| half.as_str()) {
+        let seconds = match clock.get(4).map(|half| half.as_str()) {
             None => seconds,
             Some("a" | "A") => seconds % noon,
             Some(_) => seconds % noon + noon,
-        }]);
+        };
+        return Some(vec![seconds.saturating_mul(1000)]);
     }
     let parts = DURATION_PART.captures_iter(text).filter_map(|part| {
-        let scale = match &part[2] {
-            "d" | "D" => 86_400,
-            "h" | "H" => 3_600,
-            "m" | "M" => 60,
-            _ => 1,
+        let seconds = match &*part[2].to_ascii_lowercase() {
+            "y" => 365.0 * 86_400.0,
+            "w" => 7.0 * 86_400.0,
+            "d" => 86_400.0,
+            "h" => 3_600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            _ => 0.001,
         };
-        Some(part[1].parse::<i64>().ok()?.saturating_mul(scale))
+        Some((part[1].parse::<f64>().ok()? * seconds * 1000.0) as i64)
     });
     DURATION.is_match(text).then(|| vec![parts.fold(0, i64::saturating_add)])
 }
