@@ -322,7 +322,14 @@ impl CatalogueBuilder {
         if path.contains('*') {
             // The records of a list are those of `*` below it.
             let list = path.strip_suffix("/*").filter(|list| list.contains('*')).unwrap_or(path);
-            let joined = |path| joined_records(&main.text, main.span(), path);
+            let blocks = record_blocks(found.iter().map(|(_, subject)| *subject));
+            let of_blocks = || {
+                let records = blocks.iter().map(|block| block.members.span.slice(block.text));
+                Slice::new(format!("[{}]", records.collect::<Vec<_>>().join(",")))
+            };
+            let text = if blocks.is_empty() { main.text.clone() } else { of_blocks() };
+            let span = if blocks.is_empty() { main.span() } else { Span::new(0, text.len()) };
+            let joined = |path| joined_records(&text, span, path);
             if let Some(joined) = joined(path).or_else(|| joined(list)) {
                 self.add_table(path, ValueSource::joined(joined));
                 return Ok(());

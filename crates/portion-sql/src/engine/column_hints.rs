@@ -146,7 +146,9 @@ impl UsedColumn<'_> {
             return Some(found.advice(name, &format!("{name} is text that is no number ('{example}')")));
         }
         // Digits of one length are sorted alike as texts and as numbers.
-        let is_sorted = !is_computed && found.digits.is_some_and(|(min, max)| min == max);
+        let is_sorted = !is_computed
+            && (found.texts == 0 || found.has_other_starts)
+            && found.digits.is_some_and(|(min, max)| min == max);
         // Sums read them as numbers, and texts of one form are numbers.
         let is_read =
             column_use == ColumnUse::Sum && found.plain == found.numbers || column.form == ColumnForm::Number;

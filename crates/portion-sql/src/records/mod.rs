@@ -81,7 +81,6 @@ impl TableRows for RecordRows {
             // An object of a map has its key as the first member.
             1 => match key.and_then(|key| with_key_field(key, item)) {
                 Some(object) => Cell::Text(object.into()),
-                None if item.starts_with(['{', '[']) => Cell::from_json(item),
                 None => Cell::text(item),
             },
             _ => Cell::from_count(row.index),

@@ -1,6 +1,6 @@
 //! Tests what is said of results without rows.
 
-use crate::common::answer;
+use crate::common::{answer, check as check_rows};
 
 const TRIPS: &str = r#"[
   {"id":1,"kind":"Rail","from":"2025-01-30","to":"2025-02-02","paid":true,"tags":["a","b"]},
@@ -155,4 +155,48 @@ fn the_difference_of_dates_is_days() {
     let hours = "SELECT '2025-01-02T12:00:00Z'::timestamp - '2025-01-01T00:00:00Z'::timestamp AS n";
     assert_eq!(json(hours), r#"[{"n":1.5}]"#);
     assert_eq!(json("SELECT 7 - id AS n, id - id AS m FROM items WHERE id = 1"), r#"[{"n":6,"m":0}]"#);
+}
+
+#[test]
+fn a_list_without_elements_has_no_wrong_columns() {
+    for list in ["[]", r#"{"status":"ok","result":[],"count":0}"#] {
+        for (sql, expect) in [
+            ("SELECT count(*) AS n FROM (SELECT * FROM items)", r#"[{"n":0}]"#),
+            ("WITH x AS (SELECT * FROM items) SELECT count(*) AS n FROM x", r#"[{"n":0}]"#),
+            ("SELECT 1 AS n WHERE NOT EXISTS (SELECT * FROM items)", r#"[{"n":1}]"#),
+            (
+                "SELECT count(*) AS n, max(price) AS top FROM items WHERE status = 'open'",
+                r#"[{"n":0,"top":null}]"#,
+            ),
+            ("SELECT status, count(*) FROM items GROUP BY status ORDER BY 2", "[]"),
+        ] {
+            check_rows(list, sql, expect);
+        }
+    }
+    check_rows(r#"{"users":[],"roles":[{"id":1}]}"#, "SELECT count(*) AS n FROM users", r#"[{"n":0}]"#);
+    check_rows(r#"{"users":[],"roles":[]}"#, "SELECT count(*) AS n FROM roles", r#"[{"n":0}]"#);
+    let wrong = answer(r#"[{"id":1}]"#, "SELECT nope FROM items", &[]).expect_err("no such column");
+    assert!(wrong.to_string().contains("nope"), "{wrong}");
+}
+
+#[test]
+fn values_that_are_written_otherwise_are_named() {
+    let check = |rows: &str, sql: &str, expect: &str| {
+        let reason = answer(rows, sql, &[]).expect("an answer").empty_reason.unwrap_or_default();
+        assert_eq!(reason.hints, [expect], "{sql}");
+    };
+    let done = r#"[{"id":1,"done":true},{"id":2},{"id":3}]"#;
+    check(
+        done,
+        "SELECT count(*) FROM items WHERE done = false",
+        "done is true or NULL: write done IS NOT TRUE",
+    );
+    check(
+        done,
+        "SELECT count(*) FROM items WHERE done <> true",
+        "done is true or NULL: write done IS NOT TRUE",
+    );
+    let document = r#"{"a":{"deprecated":true,"b":"x"},"c":{"deprecated":false}}"#;
+    let leaves = "SELECT count(*) FROM leaves WHERE key = 'deprecated' AND value = 'true'";
+    check(document, leaves, "value has booleans: write value = true");
 }

@@ -340,6 +340,28 @@ fn blocks_of_one_record_each_are_the_rows_of_one_table() {
 }
 
 #[test]
+fn lists_in_blocks_of_records_are_joined() {
+    let record = |n: usize| {
+        let lines = (0..n % 4).map(|line| format!("{{\"sku\": \"s{line}\", \"n\": {line}}}"));
+        let lines = lines.collect::<Vec<_>>().join(", ");
+        format!("{{\"_id\": {{\"$oid\": \"65{n:022}\"}}, \"name\": \"customer {n}\", \"orders\": [{lines}]}}")
+    };
+    let mut texts: Vec<String> = (0..60).map(record).collect();
+    texts.insert(0, "Found 60 documents".to_owned());
+    assert_eq!(ask_blocks(&texts, "SELECT count(*) AS n FROM items").0, r#"[{"n":60}]"#);
+    assert_eq!(ask_blocks(&texts, "SELECT sum(n) AS n FROM items('*/orders')").0, r#"[{"n":60}]"#);
+}
+
+#[test]
+fn objects_are_compared_as_they_are_shown() {
+    let rows = r#"[{"id": 1, "acts": ["create", "delete"], "meta": {"b": 2}}, {"id": 2, "acts": [ "create" ], "meta": {"b": 1}}]"#;
+    check(rows, r#"SELECT id FROM items WHERE acts = '["create","delete"]'"#, r#"[{"id":1}]"#);
+    check(rows, r#"SELECT id FROM items WHERE acts = json_array('create')"#, r#"[{"id":2}]"#);
+    check(rows, r#"SELECT id FROM items WHERE meta LIKE '%"b":1%'"#, r#"[{"id":2}]"#);
+    check(rows, "SELECT acts FROM items WHERE id = 2", r#"[{"acts":["create"]}]"#);
+}
+
+#[test]
 fn blocks_of_similar_lists_are_one_table() {
     let list = |from: usize| {
         let items: Vec<String> = (from..from + 20).map(|n| format!("{{\"id\":{n}}}")).collect();

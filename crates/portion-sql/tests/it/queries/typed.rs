@@ -413,6 +413,33 @@ fn dates_in_other_forms_are_told_where_they_are_compared() {
 }
 
 #[test]
+fn orders_of_texts_that_mean_numbers_are_told() {
+    let check = |values: &[&str], sql: &str, expect: &str| {
+        let rows = values.iter().cycle().take(40).enumerate();
+        let rows: Vec<String> =
+            rows.map(|(id, value)| format!("{{\"id\":{id},\"v\":\"{value}\"}}")).collect();
+        let answer = answer(&format!("[{}]", rows.join(",")), sql, &[]).expect("an answer");
+        assert_eq!(answer.type_hints, [expect], "{sql}");
+    };
+    let restarts = ["0", "3", "12 (4h ago)", "105 (2m ago)", "7 (3d2h ago)"];
+    let expect = "v is text; 24 values are no number ('12 (4h ago)'): use split_part(v, ' ', 1)::numeric";
+    check(&restarts, "SELECT max(v) FROM items", expect);
+    check(&restarts, "SELECT id FROM items ORDER BY v DESC LIMIT 1", expect);
+    check(
+        &["450ms", "2.5s", "1m3s", "12s"],
+        "SELECT max(v) FROM items",
+        "v sorts as text ('1m3s' before '2.5s')",
+    );
+    check(
+        &["45s", "5m", "3d2h", "2y10d"],
+        "SELECT count(*) FROM items WHERE v > '1d'",
+        "v sorts as text ('2y10d' before '3d2h')",
+    );
+    let expect = "v is text; 20 values are no number ('unavailable'): use v::numeric";
+    check(&["unavailable", "21.5", "19.0", "unknown"], "SELECT max(v) FROM items", expect);
+}
+
+#[test]
 fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
     let rows: Vec<String> = (1..=30).map(|n| format!("{n},{n}")).collect();
     let csv = format!("id,price\n{}\n100,sold\n101,\n", rows.join("\n"));
