@@ -313,7 +313,9 @@ pub(super) fn value_lists(text: &str, object: Span) -> Vec<String> {
             let path = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
             match JsonKind::of_value(member.value.slice(text)) {
                 JsonKind::Array if member.value.len() >= MIN_LIST_BYTES => {
-                    found.push((member.value.len(), path));
+                    let array = member.value.slice(text);
+                    let has_records = array[1..].trim_start().starts_with('{');
+                    found.extend((!has_records).then_some((array.len(), path)));
                 }
                 JsonKind::Object if pointer.is_empty() => open.push((member.value, path)),
                 _ => {}

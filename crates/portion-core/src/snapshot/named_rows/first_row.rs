@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use portion_json::containers::items;
 use portion_json::path::key_matches;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 use portion_text::names::are_years;
-
-use crate::snapshot::List;
 
 /// Rows of a title above the names in a spreadsheet.
 const MAX_TITLES: usize = 5;
@@ -21,15 +21,15 @@ const SPREADSHEET_KEYS: [&str; 2] = ["majorDimension", "range"];
 /// The names are distinct words, and no later row is longer. They are names if a column has only numbers below its name, or
 /// if the list is the `values` of a spreadsheet. A value that occurs again in its own column, or is there in another
 /// number (`ORDER-1` above `ORDER-2`), is no name.
-pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<(Vec<String>, usize)> {
-    let is_spreadsheet = is_spreadsheet(text, list);
-    let rows =
-        |start| list.iter_from(text, start).take(SAMPLED_ROWS).map(|item| cells(item.value.slice(text)));
+pub(super) fn names_in_first_row(
+    text: &str,
+    list: Span,
+    is_spreadsheet: bool,
+) -> Option<(Vec<String>, usize)> {
+    let rows = |start| items(text, list).skip(start).take(SAMPLED_ROWS).map(|item| cells(item.slice(text)));
     let is_title = |row: &Option<Vec<&str>>| row.as_ref().is_some_and(|row| row.len() < 2);
     let titles = if is_spreadsheet { rows(0).take_while(is_title).take(MAX_TITLES).count() } else { 0 };
-    if list.len() < titles + 3 {
-        return None;
-    }
+    items(text, list).nth(titles + 2)?;
     let mut rows = rows(titles);
     let names = names(&rows.next()??, is_spreadsheet)?;
     let mut numbers = vec![0; names.len()];
@@ -63,10 +63,9 @@ pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<(Vec<String>
     (has_numbers || is_spreadsheet).then_some((names, titles + 1))
 }
 
-fn is_spreadsheet(text: &str, list: &List) -> bool {
-    let Some(level) = list.enclosing_objects.last() else { return false };
-    let is_named = |name: &str| level.members.iter().any(|member| key_matches(text, member.key, name));
-    list.pointer.ends_with("/values") && SPREADSHEET_KEYS.iter().any(|name| is_named(name))
+/// Returns true for a list of this name in an object with keys of a spreadsheet.
+pub(super) fn is_spreadsheet(text: &str, name: &str, mut keys: impl Iterator<Item = Span>) -> bool {
+    name == "values" && keys.any(|key| SPREADSHEET_KEYS.iter().any(|name| key_matches(text, key, name)))
 }
 
 /// Returns the cells of a row; `None` if it is no array.
@@ -130,13 +129,12 @@ fn is_number(cell: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_in_first_row;
-    use crate::snapshot::{IndexedText, Slice, Structure};
+    use crate::snapshot::{IndexedText, Slice, Structure, header_row};
 
     fn header(text: &str) -> Option<String> {
         let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
         let Structure::List(list) = &subject.structure else { return None };
-        names_in_first_row(text, list).map(|(names, _)| names.join(","))
+        header_row(text, list).map(|rows| rows.names.join(","))
     }
 
     #[test]

@@ -8,6 +8,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_text::names::split_name;
 
+use super::first_row::{is_spreadsheet, names_in_first_row};
 use super::{CellForm, MAX_COLUMNS, NamedRows, member_named, name_and_value, written_cells};
 use crate::snapshot::ObjectIndex;
 
@@ -48,6 +49,8 @@ struct NestedArray {
     span: Span,
     /// Number of the object around it.
     object: usize,
+    /// True if that is a range of a spreadsheet.
+    is_spreadsheet: bool,
 }
 
 impl NestedArray {
@@ -171,7 +174,9 @@ fn arrays_in(text: &str, scope: Span, pointer: String, seen: &mut Vec<Span>) -> 
             let name = unescape(member.key.slice(text));
             let pointer = format!("{pointer}/{}", escape_step(&name));
             if kind == JsonKind::Array {
-                arrays.push(NestedArray { name, pointer, span: member.value, object });
+                let keys = members(text, outer).map(|member| member.key);
+                let is_spreadsheet = is_spreadsheet(text, &name, keys);
+                arrays.push(NestedArray { name, pointer, span: member.value, object, is_spreadsheet });
             } else if depth < MAX_DEPTH {
                 open.push((member.value, pointer, depth + 1));
             }
@@ -195,6 +200,10 @@ fn table_of(text: &str, array: &NestedArray, arrays: &[NestedArray]) -> Option<N
     };
     if form == CellForm::Pairs {
         return Some(table(pair_names(text, array.span)?, 0, &[]));
+    }
+    if array.is_spreadsheet && form == CellForm::Plain {
+        let (names, skipped) = names_in_first_row(text, array.span, true)?;
+        return Some(table(names, skipped, &[]));
     }
     let width = written_cells(text, first).count();
     let (names, schemas) = columns_of(text, array, arrays, width)?;
@@ -405,6 +414,19 @@ mod tests {
         ] {
             check(text, None);
         }
+    }
+
+    #[test]
+    fn ranges_of_spreadsheets_have_their_names_in_the_first_row() {
+        let range =
+            |values: &str| format!(r#"{{"range":"S!A1:B9","majorDimension":"ROWS","values":{values}}}"#);
+        let first = range(r#"[["Name","2023","2024"],["a","1","2"],["b","3","4"]]"#);
+        let one = format!(r#"{{"spreadsheetId":"x","valueRanges":[{first}]}}"#);
+        check(&one, Some(("/valueRanges/0/values", "Name,2023,2024", r#""b","3","4""#)));
+        let second = range(r#"[["Kind","Sum"],["a",1],["b",2]]"#);
+        let two = format!(r#"{{"spreadsheetId":"x","valueRanges":[{first},{second}]}}"#);
+        assert_eq!(named_tables(&two, Span::new(0, two.len())).len(), 2);
+        check(r#"{"groups":[{"label":"g","values":[["Name","Sum"],["a",1],["b",2]]}]}"#, None);
     }
 
     #[test]
