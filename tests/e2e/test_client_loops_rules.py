@@ -186,3 +186,17 @@ def test_a_page_that_fails_hides_no_later_one(tmp_path, tool, arguments, first):
         peer.call(tool, limit=20)
         reply = Reply(peer.call(tool, **arguments))
         assert int(items(reply, "results")[0]["id"]) == first
+
+
+def test_a_text_beside_a_cursor_is_a_search_whatever_was_asked_before():
+    with RestStub({"GET /rows": lambda request: [{"id": n, "name": f"Thing {n}"} for n in range(600)]}) as api, through_portion(api) as front:
+        url = front.url.rstrip("/") + "/rows"
+
+        def search():
+            cursor = requests.get(url, timeout=60).headers["x-portion-cursor"]
+            return requests.get(url, {"cursor": cursor, "query": "Thing 77"}, timeout=60).json()
+
+        before = search()
+        assert [row["item"]["id"] for row in before] == [77]
+        requests.get(url, {"query": "Thing 77"}, timeout=60)
+        assert search() == before

@@ -142,26 +142,22 @@ impl SplitQuery {
     }
 }
 
-/// Returns true if the parameters have a query of a result that is the gateway's. `is_of_api` returns true for the value of a
-/// parameter of that name that the API was sent, and gets whether the request names a kept result; nothing, if it is known that
-/// the API has no such parameter.
+/// Returns true if the parameters have a query of a result that is the gateway's. `is_of_api` returns true if a text to find is for
+/// the API, and gets the cursor of the request; nothing, if it is known that the API has no such parameter.
 pub(crate) fn has_query(
     rest: &str,
     names: &ControlNames,
-    is_of_api: Option<impl Fn(&str, bool) -> bool>,
+    is_of_api: Option<impl Fn(Option<&str>) -> bool>,
 ) -> bool {
-    let Some(name) = names.query() else { return false };
-    let (mut query, mut names_result) = (None, false);
-    for given in parameters(rest) {
-        names_result |= ["cursor", "with"].iter().any(|control| names.listed(control) == Some(&*given.name));
-        if query.is_none() && given.name == name {
-            query = Some(given.value);
-        }
-    }
-    let is_ours = |query: String| {
-        is_of_api.is_none_or(|is_of_api| reads_kept_result(&query) || !is_of_api(&query, names_result))
+    let value = |control: Option<&str>| {
+        let mut given = parameters(rest);
+        given.find(|given| control == Some(&*given.name)).map(|given| given.value)
     };
-    query.is_some_and(is_ours)
+    let cursor = value(names.listed("cursor")).or_else(|| value(names.listed("with")));
+    let is_ours = |query: String| {
+        is_of_api.is_none_or(|is_of_api| reads_kept_result(&query) || !is_of_api(cursor.as_deref()))
+    };
+    value(names.query()).is_some_and(is_ours)
 }
 
 /// Names of tables that only a result kept by the gateway has.
@@ -226,8 +222,8 @@ mod tests {
     #[test]
     fn statements_over_kept_results_are_told_from_those_of_an_api() {
         let names = ControlNames::default();
-        // The API was sent "x" in the first request for a result.
-        let is_of_api = |query: &str, names_result: bool| !names_result || query == "x";
+        // The API was sent the text for the result "sent".
+        let is_of_api = |cursor: Option<&str>| cursor.is_none_or(|cursor| cursor == "sent");
         let check = |value: &str, expect: bool| {
             let query = format!("a=1&query={value}");
             assert_eq!(has_query(&query, &names, Some(is_of_api)), expect, "{value}");
@@ -240,11 +236,11 @@ mod tests {
         check("items", false);
         check("from+items", false);
         check("/items/", false);
-        check("x&cursor=abc", false);
-        check("y&cursor=abc", true);
+        check("x&cursor=sent", false);
+        check("x&cursor=abc", true);
         check("SELECT+*+FROM+b&with=%7B%22b%22:%22abc%22%7D", true);
         assert!(!has_query("q=SELECT+1+FROM+items", &names, Some(is_of_api)));
-        assert!(has_query("query=x", &names, None::<fn(&str, bool) -> bool>));
+        assert!(has_query("query=x", &names, None::<fn(Option<&str>) -> bool>));
     }
 
     #[test]

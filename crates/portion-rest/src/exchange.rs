@@ -81,6 +81,8 @@ pub(crate) struct Exchange<'a> {
     reduced_limit: Option<u64>,
     /// The query without controls that are not the API's.
     own_query: String,
+    /// True if the parameter of queries is for the API.
+    has_query_of_api: bool,
     /// Requests to make in turn, if the response before is worse.
     other_attempts: VecDeque<Arc<PagedCall>>,
 }
@@ -110,8 +112,10 @@ impl<'a> Exchange<'a> {
         let has_cursor_of_api = shared.has_cursor_of_api(&route, &method, &scope, sent_query);
         let control_names = &shared.options.control_names;
         let takes_any = route.knows_parameters() || caller.rule.controls(caller.shaping_mode) == Some(true);
-        let is_of_api = |query: &str, names_result: bool| shared.is_query_of_api(&route, query, names_result);
+        let is_of_api = |cursor: Option<&str>| shared.is_query_of_api(&scope, cursor);
         let takes_query = has_query(sent_query, control_names, (!takes_any).then_some(is_of_api));
+        let has_query_of_api =
+            !takes_query && has_query(sent_query, control_names, None::<fn(Option<&str>) -> bool>);
         let is_owned = |name: &str| {
             is_other
                 || if name == "cursor" { has_cursor_of_api } else { !takes_controls }
@@ -184,6 +188,7 @@ impl<'a> Exchange<'a> {
             page_size: None,
             reduced_limit,
             own_query,
+            has_query_of_api,
             other_attempts: VecDeque::new(),
         }
     }
@@ -352,6 +357,9 @@ impl<'a> Exchange<'a> {
             (head, wire) = (own.head, own.wire);
             let request = Request { max_tokens: request.max_tokens, ..Request::default() };
             reply = self.answer(own.payload, request, None).await;
+        }
+        if self.has_query_of_api {
+            self.shared.record_query_of_api(&self.caller.scope, &reply);
         }
         match self.unless_cut(reply, received) {
             Reply::Untouched => Response::from_parts(head, full(wire)),

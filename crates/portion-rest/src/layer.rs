@@ -50,7 +50,7 @@ impl PortionLayer {
                 limit_endpoints: EndpointSet::default(),
                 zero_based_endpoints: EndpointSet::default(),
                 page_headers: Mutex::default(),
-                queries_of_api: EndpointSet::default(),
+                results_of_queries: Mutex::default(),
             }),
         }
     }

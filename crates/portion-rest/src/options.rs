@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, Request, Response};
 use parking_lot::Mutex;
-use portion_core::cursor::Scope;
+use portion_core::cursor::{CursorToken, Scope, SnapshotId};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::ControlNames;
-use portion_gateway::call::ReuseKey;
+use portion_gateway::call::{Reply, ReuseKey};
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
@@ -76,8 +76,8 @@ pub(crate) struct Shared {
     pub(crate) zero_based_endpoints: EndpointSet,
     /// Items of the API's first page and its headers about that, by caller and request: a reply from the kept result has none.
     pub(crate) page_headers: Mutex<HashMap<(Scope, ReuseKey), (usize, HeaderMap)>>,
-    /// Endpoints, each with a value of the parameter of queries that was sent to the API.
-    pub(crate) queries_of_api: EndpointSet,
+    /// Results of requests with a text to find that was for the API: those for further pages repeat it.
+    pub(crate) results_of_queries: Mutex<HashSet<SnapshotId>>,
 }
 
 /// Endpoints that something is known of.
@@ -165,14 +165,24 @@ impl Shared {
             && self.has_cursor(query, |cursor| !self.gateway.has_issued(scope, cursor))
     }
 
-    /// Returns true if a text in the parameter of queries is for the API. The first request for a result tells what those for its
-    /// further pages repeat.
-    pub(crate) fn is_query_of_api(&self, route: &ResolvedRoute, query: &str, names_result: bool) -> bool {
-        let key = format!("{} {query}", route.endpoint_name);
-        if !names_result {
-            self.queries_of_api.insert(key.clone());
+    /// Returns true if a text in the parameter of queries is for the API: without a cursor, or beside that of a result for which it
+    /// was sent to the API.
+    pub(crate) fn is_query_of_api(&self, scope: &Scope, cursor: Option<&str>) -> bool {
+        let is_known = |id: &SnapshotId| self.results_of_queries.lock().contains(id);
+        cursor.is_none_or(|cursor| self.gateway.snapshot_of(scope, cursor).is_some_and(|id| is_known(&id)))
+    }
+
+    /// Remembers the result of a request with a text that was for the API. If there are too many, all others are forgotten.
+    pub(crate) fn record_query_of_api(&self, scope: &Scope, reply: &Reply) {
+        let Reply::Portion(portion) = reply else { return };
+        let cursor = portion.start_cursor().map(CursorToken::as_str);
+        if let Some(id) = cursor.and_then(|cursor| self.gateway.snapshot_of(scope, cursor)) {
+            let mut known = self.results_of_queries.lock();
+            if known.len() >= MAX_ENDPOINTS {
+                known.clear();
+            }
+            known.insert(id);
         }
-        self.queries_of_api.has(&key)
     }
 
     /// Returns true if a query has the cursor of another Portion, between this one and the service.

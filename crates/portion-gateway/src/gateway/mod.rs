@@ -311,7 +311,12 @@ impl Gateway {
 
     /// Returns true if this gateway has issued a cursor in the scope.
     pub fn has_issued(&self, scope: &Scope, cursor: &str) -> bool {
-        self.renderer.keyring.verify(cursor, scope).is_ok()
+        self.snapshot_of(scope, cursor).is_some()
+    }
+
+    /// Returns the snapshot of a cursor that this gateway has issued in the scope.
+    pub fn snapshot_of(&self, scope: &Scope, cursor: &str) -> Option<SnapshotId> {
+        self.renderer.keyring.verify(cursor, scope).ok().map(|target| target.snapshot)
     }
 
     /// Fits a fault into the budget of its request, and records it as the reply to a call.
