@@ -112,19 +112,18 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
 /// Returns the last item of a list of records if it is a text, or has none of the fields of the first one.
 fn last_words(text: &str, list: &List) -> Option<String> {
     let mut items = list.iter_from(text, 0).take(1).chain(list.iter_from(text, list.len().checked_sub(1)?));
-    let (first, last) = (items.next()?.value.slice(text), items.next()?.value.slice(text));
+    let (record, end) = (items.next()?.value.slice(text), items.next()?.value.slice(text));
     let keys = |record: &str| -> Vec<String> {
         let whole = Span::new(0, record.len());
         members(record, whole).map(|member| member.key.slice(record).to_owned()).collect()
     };
-    let known = keys(first);
-    let is_marker = match JsonKind::of_value(last) {
+    let known = keys(record);
+    let is_marker = match JsonKind::of_value(end) {
         JsonKind::String => true,
-        JsonKind::Object => !keys(last).iter().any(|key| known.contains(key)),
+        JsonKind::Object => !keys(end).iter().any(|key| known.contains(key)),
         _ => false,
     };
-    (is_marker && !known.is_empty() && list.layout == Layout::Array)
-        .then(|| last.trim_matches('"').to_owned())
+    (is_marker && !known.is_empty() && list.layout == Layout::Array).then(|| end.trim_matches('"').to_owned())
 }
 
 /// Returns the last line of a text below a table of Markdown.

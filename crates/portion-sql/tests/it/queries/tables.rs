@@ -356,7 +356,7 @@ fn lists_in_blocks_of_records_are_joined() {
 fn objects_are_compared_as_they_are_shown() {
     let rows = r#"[{"id": 1, "acts": ["create", "delete"], "meta": {"b": 2}}, {"id": 2, "acts": [ "create" ], "meta": {"b": 1}}]"#;
     check(rows, r#"SELECT id FROM items WHERE acts = '["create","delete"]'"#, r#"[{"id":1}]"#);
-    check(rows, r#"SELECT id FROM items WHERE acts = json_array('create')"#, r#"[{"id":2}]"#);
+    check(rows, "SELECT id FROM items WHERE acts = json_array('create')", r#"[{"id":2}]"#);
     check(rows, r#"SELECT id FROM items WHERE meta LIKE '%"b":1%'"#, r#"[{"id":2}]"#);
     check(rows, "SELECT acts FROM items WHERE id = 2", r#"[{"acts":["create"]}]"#);
 }
