@@ -250,6 +250,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Returns the edits in order, without those in others.
     fn outer_edits(self) -> impl Iterator<Item = NamedEdit> {
         let (mut edits, mut done) = (self.edits, 0);
+        // Of two edits of a string, the later one hides it whole.
+        edits.reverse();
         edits.sort_by_key(|named| named.edit.order());
         edits.into_iter().filter(move |NamedEdit { edit, .. }| {
             let is_outer = edit.range.start >= done;

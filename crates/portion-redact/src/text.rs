@@ -18,7 +18,9 @@ use super::pattern::regex;
 use super::setting_name::{decoded_name, name_before, path_before, quote_before, words_before};
 use super::setting_value::{Setting, SettingValue, properties_start};
 use super::text_pair::TextPair;
-use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
+use super::text_value::{
+    ValueExtent, is_line_lead, is_whole_line_field, line_before, open_quote, value_after,
+};
 use super::value::{Form, facts_of_name, is_random};
 use super::yaml::{alias_name, redact_anchors, redact_block};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
@@ -118,7 +120,9 @@ impl<'t> Settings<'_, 't> {
         }
         let extent = match pair {
             Some(TextPair { begins_line: true, .. }) => ValueExtent::Line,
-            Some(_) => ValueExtent::Word,
+            // Where a space is the separator, values have none.
+            _ if matches!(self.raw.as_bytes()[at], b' ' | b'\t') => ValueExtent::Item(""),
+            Some(_) => ValueExtent::WORD,
             None => ValueExtent::of_setting(text, at, name, word),
         };
         let may_be_container = !is_json && (!quote_before(text, at).is_empty() || !is_whole_line_field(name));
@@ -312,7 +316,7 @@ fn begins_redacted(value: &str) -> bool {
 fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
     let before = line_before(text, at);
     let lead = before.rfind(name).map(|start| &before[..start]);
-    let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
+    let value = value_after(text, at + 1, ValueExtent::WORD).map_or("", |(start, end)| &text[start..end]);
     let is_word = lead.is_some_and(|lead| !lead.ends_with('='));
     lead.is_some_and(is_line_lead)
         || is_phrase_name(name)
@@ -343,20 +347,4 @@ fn is_in_reference(text: &str, at: usize) -> bool {
 fn is_closing_quote(text: &str, at: usize) -> bool {
     let rest = text[at + 1..].trim_start_matches([' ', '\t']);
     open_quote(line_before(text, at)).is_some_and(|quote| rest.starts_with(quote))
-}
-
-/// Returns the quote that is open at the end of a line. An apostrophe and the mark of a lifetime in Rust open nothing: `&'a str`.
-fn open_quote(line: &str) -> Option<char> {
-    let (mut open, mut before) = (None, ' ');
-    for c in line.chars() {
-        let opens = c == '"' || c == '\'' && !before.is_alphanumeric() && !"&<".contains(before);
-        match open {
-            _ if before == '\\' => {}
-            Some(quote) if quote == c => open = None,
-            None if opens => open = Some(c),
-            _ => {}
-        }
-        before = if before == '\\' { ' ' } else { c };
-    }
-    open
 }

@@ -35,6 +35,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
             let signs = match beginning.as_bytes() {
                 [b'$', ..] => r"\w./=$,+-",
                 [.., b'/'] => r#"^\s"'<>`)"#,
+                b"Bearer " | b"bearer " => "A-Za-z0-9._~+/=&%#!$@*^:-",
                 _ => "A-Za-z0-9._~+/=-",
             };
             format!("{}[{signs}]{{{min},}}", regex::escape(beginning))
@@ -71,7 +72,7 @@ static LOGINS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"WIFI:[^\n]*?;P:([^;\s]+);", url),
         // The password of a user of a database, with or without a plugin. In a statement about users it may have no quotes.
         (
-            r#"(?i)password '([^'\n]+)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]+)|"([^"\n]+))"#,
+            r#"(?i)password '((?:[^'\n]|'')+)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'((?:[^'\n]|'')+)|"((?:[^"\n]|"")+))"#,
             "password",
         ),
         (

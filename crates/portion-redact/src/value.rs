@@ -175,14 +175,15 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             // `Basic dXNlcjpw…`
             let scheme = value.split_once(' ').filter(|(scheme, _)| scheme.chars().all(char::is_alphabetic));
             let value = scheme.map_or(value, |(_, credential)| credential);
-            !(is_random(value) || !is_argument && may_be_literal(name, value)) || is_one_letter(value)
+            !(is_random(value) || holds_random(value) || !is_argument && may_be_literal(name, value))
+                || is_one_letter(value)
         }
         Form::Bare { .. } if essence.is_some() => false,
         Form::Bare { line } => {
             is_one_letter(value)
                 || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
                 || is_part_of_sentence(kind, name, value, line)
-                || EXPRESSIONS.is_match(line)
+                || EXPRESSIONS.is_match(line) && !holds_random(value)
                 || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
         }
     };
@@ -257,6 +258,11 @@ pub(super) fn is_random(value: &str) -> bool {
         && !value.starts_with("0x")
 }
 
+/// Returns true if a word of a value is random.
+fn holds_random(value: &str) -> bool {
+    value.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(is_random)
+}
+
 /// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
 fn may_be_literal(name: &str, value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -294,10 +300,11 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
-    let is_short = (3..5).contains(&quoted.len())
-        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass);
-    let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
-    is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
+    let value = unescape(quoted);
+    let is_short = (1..3).contains(&value.len())
+        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass)
+        && !is_symbol(kind, name, &value);
+    is_short || is_secret_value(kind, name, &value, Form::Data)
 }
 
 /// Returns the kinds of secrets, as bits, beside which a name of a fact changes what they are.

@@ -73,7 +73,7 @@ fn secret() -> impl Strategy<Value = String> {
         "[0-9a-f]{31}a",
         "[A-Za-z0-9+/]{20}Q4xy==",
         "[a-z]{3}[0-9]-[a-z]{4}-[0-9]{4}",
-        "Zq[A-Za-z0-9]{3}[#%^~_-][A-Za-z0-9]{5}7",
+        "Zq[A-Za-z0-9]{2}[A-Z][#%^~_-][A-Za-z0-9]{5}7",
     ]
 }
 
