@@ -15,6 +15,7 @@ use super::columns::Columns;
 use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::{PairRole, is_second_name};
+use super::pattern::is_in;
 use super::prefilter::Place;
 use super::value::{facts_of_name, is_secret_json};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, TextEdit, prefilter, text_value};
@@ -31,6 +32,9 @@ const MAX_READ_DEPTH: usize = 16;
 const COLUMN_KEYS: [&str; 9] =
     ["col", "cols", "column", "columns", "field", "fields", "header", "headers", "meta"];
 const ROW_KEYS: [&str; 6] = ["rows", "row", "data", "values", "records", "results"];
+/// Keys of the states of a value, beside its places, which are numbers.
+const STATE_KEYS: &str = "old new before after from to previous current default initial original oldvalue newvalue old_value new_value \
+    previousvalue previous_value";
 /// Members of a Kubernetes secret, and of a list of such, that decide, and the result of a resource.
 const KIND_KEYS: [&str; 13] =
     ["kind", "items", "data", "stringData", RESULT_KEY, "kty", "d", "p", "q", "dp", "dq", "qi", "k"];
@@ -85,6 +89,11 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
     JsonFindings { found, is_json, ranges }
 }
 
+/// Returns true for a key that is the place of a value.
+fn is_number(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 struct NamedEdit {
     edit: TextEdit,
     names: Vec<String>,
@@ -105,6 +114,8 @@ struct KeyFacts {
     is_kind: bool,
     is_columns: bool,
     is_rows: bool,
+    /// True for the place or the state of a value: `{"password":{"0":…}}`, `{"password":{"old":…}}`.
+    is_position: bool,
 }
 
 impl KeyFacts {
@@ -120,6 +131,7 @@ impl KeyFacts {
             is_kind: redact.hides_secrets && (KIND_KEYS.contains(&name) || name == SENSITIVE_KEY),
             is_columns: is_among(&COLUMN_KEYS),
             is_rows: is_among(&ROW_KEYS),
+            is_position: redact.hides_secrets && (is_number(name) || is_in(STATE_KEYS, &name.to_lowercase())),
         }
     }
 
@@ -364,9 +376,10 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         steps.join(".")
     }
 
-    /// Replaces a span, which is that of the current member.
+    /// Replaces a span, which is that of the current member. A place is no step of its path.
     fn hide_member(&mut self, span: Span, replacement: impl Into<Replacement>) {
-        let path = self.path_of(&[], 0);
+        let key = self.open.last().and_then(|open| open.key).map(|key| self.decode_key(key));
+        let path = self.path_of(&[], usize::from(key.is_some_and(|key| is_number(&key))));
         self.hide(span, replacement, vec![path]);
     }
 

@@ -58,7 +58,9 @@ impl JsonRedactor<'_, '_> {
             }
             self.redact_key(member);
             if is_hidden {
-                self.hide_string(member.value, &[]);
+                if member.value.len() > 2 && shape == JsonKind::String {
+                    self.hide_member(member.value, REDACTED_STRING);
+                }
                 continue;
             }
             if self.open.len() > MAX_READ_DEPTH {
@@ -224,7 +226,9 @@ impl JsonRedactor<'_, '_> {
             let name = self.decode_key(key).into_owned();
             return Some(PairName { name, role: PairRole::Name, verdict: around.facts.verdict });
         }
-        if !kept.iter().any(|member| member.facts.role.is_some_and(PairRole::is_value)) {
+        let may_be_value =
+            |member: &Member| member.facts.is_position || member.facts.role.is_some_and(PairRole::is_value);
+        if !kept.iter().any(may_be_value) {
             return None;
         }
         let is_sensitive = |member: &Member| {
@@ -252,7 +256,10 @@ impl JsonRedactor<'_, '_> {
 
     /// Returns true if a member is the value of a hidden name beside it.
     fn is_pair_value(&self, pair: &PairName, member: &Member) -> bool {
-        member.facts.role.is_some_and(|role| role.is_value() && self.may_be_value(pair, role, member.value))
+        let is_position = member.facts.is_position && member.value.len() > 3 && !self.is_in_schema();
+        let position = is_position.then_some(PairRole::Value);
+        let mut roles = member.facts.role.into_iter().chain(position).filter(|role| role.is_value());
+        roles.any(|role| self.may_be_value(pair, role, member.value))
     }
 
     /// Returns true if a value with a role is that of a hidden name.
@@ -263,6 +270,12 @@ impl JsonRedactor<'_, '_> {
             written.starts_with('"') && !may_be_pair_secret((*name_role, name), (role, &unescape(written)))
         };
         verdict.is_named || verdict.is_secret && self.may_be_secret(value, name, verdict.kind) && !is_other()
+    }
+
+    /// Returns true if the innermost object describes a property, in a JSON Schema.
+    fn is_in_schema(&self) -> bool {
+        let around = self.open.iter().rev().skip(1).filter_map(|open| open.key).nth(1);
+        around.is_some_and(|key| self.decode_key(key) == "properties")
     }
 
     /// Hides the strings in the data of a Kubernetes secret, which is at a path below the current member.
