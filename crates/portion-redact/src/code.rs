@@ -83,7 +83,9 @@ pub(super) fn is_label(value: &str) -> bool {
     value.starts_with(char::is_uppercase)
         && value.chars().all(is_text)
         && value.chars().any(char::is_lowercase)
-        && value.split_whitespace().all(|word| !word.chars().skip(1).any(char::is_uppercase))
+        && value.split_whitespace().all(|word| {
+            !word.chars().skip(1).any(char::is_uppercase) || !word.chars().any(char::is_lowercase)
+        })
 }
 
 /// Returns true if most texts are labels for people, some of them of several words: the texts of a program in one language.

@@ -191,8 +191,8 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
     if ["pass", "pw"].iter().any(|short| name.eq_ignore_ascii_case(short)) {
         return Some(SecretKind::Pass);
     }
-    // No name of a secret is longer, or has none of the parts.
-    if name.len() > 128 || name.len() < 3 || !may_hold(name) {
+    // No name of a secret is longer, or has none of the parts, and `AWS::IAM::AccessKey` is a type.
+    if name.len() > 128 || name.len() < 3 || name.contains("::") || !may_hold(name) {
         return None;
     }
     if let Some((before, last)) = name.rsplit_once('/') {

@@ -35,6 +35,7 @@ const MAX_EXPRESSION_BYTES: usize = 256;
 /// A separator that is none of a setting.
 static NAME_PATH: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^::[^\t ]|^:\?|^:[a-z]+[_\-a-z]*:[\w\-]+(?:$|[\s"'])"#));
+static QUOTED_PATH: LazyLock<Regex> = LazyLock::new(|| regex(r#"^:[a-z\-]+(?:["']|$)"#));
 /// A string of one word in an expression.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"["'`]([^\s"'`\\]{8,})["'`]"#));
 /// Maximum bytes of a setting and the line below it that are read.
@@ -105,6 +106,15 @@ impl<'t> Settings<'_, 't> {
         let name = name.or(pair.as_ref().map(|pair| pair.name))?;
         // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
         if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
+            return None;
+        }
+        // A variable in a path, `$PWD:/app`, a name in two parts, `"passwd:dir"`, and a database of users, `passwd: files`.
+        let lead = text[..at].trim_end_matches(['"', '\'']).strip_suffix(word).unwrap_or_default();
+        if text.as_bytes()[at] == b':'
+            && (lead.ends_with(['$', '{']) && !text[at + 1..].starts_with(char::is_whitespace)
+                || (lead.is_empty() || lead.ends_with(['"', '\''])) && QUOTED_PATH.is_match(&text[at..])
+                || word == "passwd" && facts_around(text, at) & (1 << SecretKind::Password as u16) != 0)
+        {
             return None;
         }
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };

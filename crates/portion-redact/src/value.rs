@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
 use regex::{Regex, RegexSet};
 
-use super::code::is_identifier;
+use super::code::{is_identifier, is_label};
 use super::name::{SecretKind, is_phrase_name, is_plain_secret_name, normalized_words, secret_kind};
 use super::pattern::{any_word, is_in, regex, regex_set};
 use super::prefilter::token_beginnings;
@@ -43,6 +43,8 @@ const WORD_FACTS: &str = "pos tag lemma dep ner upos xpos feats deprel logprob l
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob line column";
 /// Names of facts about a pin of a chip, and of those about a place, whose postal code is called a pin in India.
 const PIN_FACTS: &str = "net gpio signal ref component city state district town pincode_area country";
+/// Databases beside that of users.
+const DATABASES: &str = "group shadow hosts gshadow";
 /// Names of a user, letters only.
 const LOGIN_NAMES: &str = "account email login loginid mail uid user userid username";
 /// Values of passes that are results.
@@ -71,6 +73,8 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
         ),
         // What stands elsewhere: a template, the name of a resource. `${PASSWORD:-hunter2}` says what the value is.
         r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|alias/|@Microsoft\.KeyVault)".to_owned(),
+        // A path in one of several places.
+        r"^[A-Za-z][\w.]* \|\| ".to_owned(),
         // A block, a variable, a mark of a format.
         r"(?s)^(?:\\[nrt])*\{(?:$|.*[}:])|^\S+\s+\{(?:$|\S*[}:]\S*$)".to_owned(),
         r"^(?:\S+\s+)?\$(?:\d+|[A-Z_][A-Z\d_]*|[A-Za-z_.:>\-]{2,})[;,)]*$|^%(?:[\pL_]\w*%|[sdvqr]|\(.*\).*)$".to_owned(),
@@ -181,6 +185,9 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         Form::Bare { .. } if essence.is_some() => false,
         Form::Bare { line } => {
             is_one_letter(value)
+                || value
+                    .strip_suffix(['=', ':'])
+                    .is_some_and(|name| is_identifier(name.trim_start_matches('-')) && !is_random(name))
                 || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
                 || is_part_of_sentence(kind, name, value, line)
                 || EXPRESSIONS.is_match(line) && !holds_random(value)
@@ -199,7 +206,10 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             SecretKind::Basic => {
                 STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
             }
-            SecretKind::Key | SecretKind::Token => !is_message(value) && !is_name_of_thing(value),
+            SecretKind::Key | SecretKind::Token => {
+                let is_word = kind == SecretKind::Token && value.len() > 4 && is_label(value);
+                !(is_word || is_message(value) || is_name_of_thing(value) || is_label_of_key(value))
+            }
             SecretKind::Password | SecretKind::Pin | SecretKind::PinOfPlace => !is_message(value),
         }
 }
@@ -232,8 +242,20 @@ fn is_name_of_thing(value: &str) -> bool {
     if token_beginnings().any(|(beginning, _)| value.starts_with(beginning)) {
         return false;
     }
-    value.contains(['-', '_', '.', '/', ':']) && NAME.is_match(value) && parts().any(|part| part.len() > 2)
+    is_words(value)
+        || value.contains(['-', '_', '.', '/', ':'])
+            && NAME.is_match(value)
+            && parts().any(|part| part.len() > 2)
         || value.contains('-') && parts().filter(is_word).count() > 1
+}
+
+/// Returns true for words with capitals, of four letters and more on average: `nextToken`, `Win32_UI_PropertiesSystem`.
+fn is_words(value: &str) -> bool {
+    static WORDS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:_*(?:[A-Z]+[a-z]*|[a-z]+)(?:\d\d?(?:_|$))?)+$"));
+    let is_begun = |pair: &[u8]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
+    let begun = value.as_bytes().windows(2).filter(|pair| is_begun(pair)).count();
+    begun > 0 && value.len() >= 4 * (begun + 1) && WORDS.is_match(value)
 }
 
 /// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn, or capitals and small
@@ -255,6 +277,7 @@ pub(super) fn is_random(value: &str) -> bool {
         && value.contains(char::is_alphabetic)
         && value.chars().all(is_token)
         && !is_name
+        && !is_words(value)
         && !value.starts_with("0x")
 }
 
@@ -288,13 +311,18 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let is_cookie_name =
         || !value.contains(|c: char| c.is_ascii_digit() || "=;.+/".contains(c)) && value.len() <= 24;
+    let is = |own: &str| name.eq_ignore_ascii_case(own);
+    let is_letters = || value.chars().all(|c| c.is_alphabetic() || c == '_');
     kind == SecretKind::Token && (digits.is_empty() && letters <= 5 || CONTRACT.is_match(value))
-        || ["cookie", "cookies"].iter().any(|own| name.eq_ignore_ascii_case(own)) && is_cookie_name()
-        || kind == SecretKind::Pin
+        || matches!(name, "PWD" | "OLDPWD") && value.starts_with(['/', '~', '.'])
+        || (is("mnemonic") || is("authorization")) && value.len() <= 16 && is_letters()
+        || (is("cookie") || is("cookies")) && is_cookie_name()
+        || matches!(kind, SecretKind::Pin | SecretKind::PinOfPlace)
             && (PARCEL.is_match(value)
                 || is_number && (1..5).contains(&letters) && (1..3).contains(&digits.len()))
+        || kind == SecretKind::PinOfPlace && digits.is_empty() && letters <= 5
         || kind == SecretKind::PinOfPlace && is_number && letters == 0 && matches!(digits.len(), 1..4 | 6)
-        || name.eq_ignore_ascii_case("pincode") && is_number && value.len() == 6
+        || is("pincode") && is_number && value.len() == 6
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
@@ -314,6 +342,7 @@ pub(super) fn facts_of_name(name: &str) -> u16 {
     let bit = |facts: &str, name: &str, kind: SecretKind| u16::from(is_in(facts, name)) << kind as u16;
     bit(WORD_FACTS, &name, SecretKind::Token)
         | bit(PIN_FACTS, &name, SecretKind::Pin)
+        | bit(DATABASES, &name, SecretKind::Password)
         | bit(LOGIN_NAMES, &letters, SecretKind::Pass)
 }
 
@@ -360,8 +389,26 @@ fn is_label_of(name: &str, value: &str) -> bool {
         word.len() > 3 && !is_shouted && secret_kind(word).is_some() && is_plain_secret_name(word)
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
-    let is_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
-    is_name(name, value) || words.len() < 7 && is_label() && is_plain() && words.iter().any(names_secret)
+    let may_be_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
+    // The same word in another language: `Passwörter`.
+    let is_alike = |word: &str| {
+        let (word, name) = (word.to_lowercase(), name.to_lowercase());
+        word.chars().zip(name.chars()).take_while(|(own, other)| own == other).count() >= 5
+    };
+    let is_cognate = || words.len() == 1 && is_label(value) && is_alike(value);
+    is_name(name, value)
+        || is_cognate()
+        || words.len() < 7 && may_be_label() && is_plain() && words.iter().any(names_secret)
+}
+
+/// Returns true for words as people write them, the first with a capital: a machine makes no such key. `Clé API`, `API Anahtarı`.
+fn is_label_of_key(value: &str) -> bool {
+    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"^[A-Z]{2,4}(?: \pL+)+$|^[A-Z\u{80}-\u{10ffff}][^\dA-Z\s]*(?: (?:\pL')?(?:[A-Z]{2,}|[^\dA-Z\s]+))+$",
+        )
+    });
+    LABEL.is_match(value)
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
@@ -388,7 +435,7 @@ fn is_part_of_sentence(kind: SecretKind, name: &str, value: &str, line: &str) ->
 fn is_message(value: &str) -> bool {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"^(?:[\u{370}-\u{52f} ]+|[\u{590}-\u{6ff} ]+|[\u{900}-\u{e7f} ]+|[\u{3040}-\u{30ff}\u{3400}-\u{9fff}\u{ac00}-\u{d7a3} ]+)$|^[A-Z\u{c0}-\u{24f}][^\d\sA-Z]*(?: [^\d\sA-Z]+){2,}$",
+            r"^(?:[A-Z]{2,} ?)?(?:[\u{370}-\u{52f} ]+|[\u{590}-\u{6ff} ]+|[\u{900}-\u{e7f} ]+|[\u{3040}-\u{30ff}\u{3400}-\u{9fff}\u{ac00}-\u{d7a3} ]+)(?: ?[A-Z]{2,})?$|^[A-Z\u{c0}-\u{24f}][^\d\sA-Z]*(?: [^\d\sA-Z]+){2,}$",
         )
     });
     let mut words = value.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));

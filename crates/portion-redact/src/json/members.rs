@@ -22,6 +22,8 @@ const CHOICE_KEYS: &str = "choices enum oneof options suggestions";
 /// Members that hold messages about fields.
 const MESSAGE_KEYS: &str = "errors error messages validation violations labels translations i18n locales";
 
+/// Codes of languages.
+const LANGUAGES: &str = "ar bg ca cs da de el en es et fa fi fr he hi hr hu it ja ko lt lv nb nl nn no pl pt ro ru sk sl sr sv th tr uk vi zh";
 /// The type of a resource of Terraform whose result is a password.
 const RANDOM_PASSWORD: &str = "\"random_password\"";
 
@@ -134,6 +136,9 @@ impl JsonRedactor<'_, '_> {
         if let (false, true, Some(key)) = (verdict.is_hidden(), is_second, around) {
             verdict = self.match_joined(key, member.key);
         }
+        // Words are no keys, but their names: `{"license":{"key":"mit"}}`.
+        let is_word = || member.value.slice(self.text).trim_matches('"').chars().all(char::is_alphabetic);
+        verdict.is_secret &= verdict == member.facts.verdict || verdict.kind != SecretKind::Key || !is_word();
         let is_of_pages = || around.is_some_and(|key| is_of_pages(&self.decode_key(key)));
         if verdict.is_named
             || verdict.may_end_path && self.matches_path(&name, 1)
@@ -206,7 +211,11 @@ impl JsonRedactor<'_, '_> {
         }
         let is_message_key = |key: Span| is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
         let is_in_messages = self.open.iter().rev().skip(1).filter_map(|open| open.key).any(is_message_key);
-        is_in_messages || is_label(value) && *self.is_catalogue.get_or_init(|| are_labels(strings(self.text)))
+        let around = self.open.iter().rev().skip(1).find_map(|open| open.key);
+        let is_in_language = || around.is_some_and(|key| is_language(&self.decode_key(key)));
+        is_in_messages
+            || is_label(value)
+                && (is_in_language() || *self.is_catalogue.get_or_init(|| are_labels(strings(self.text))))
     }
 
     /// Redacts a key that contains a secret, such as `"password=…"`.
@@ -290,6 +299,12 @@ impl JsonRedactor<'_, '_> {
         let around = self.open.iter().rev().skip(1).find_map(|open| open.key);
         around.is_some_and(|key| is_in(CHOICE_KEYS, &self.decode_key(key).to_lowercase()))
     }
+}
+
+/// Returns true for the code of a language, perhaps with a country: `fr`, `pt-BR`.
+fn is_language(key: &str) -> bool {
+    let (language, country) = key.split_once(['-', '_']).unwrap_or((key, ""));
+    is_in(LANGUAGES, language) && country.len() <= 4
 }
 
 /// Yields the strings of a JSON text that are no keys, as written.
