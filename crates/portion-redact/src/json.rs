@@ -62,7 +62,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
     let mut ranges = Vec::new();
     let is_json = walk.walk_values().is_ok();
     if is_json && !walk.columns.is_empty() {
-        (walk.is_second_walk, walk.edits) = (true, Vec::new());
+        (walk.is_second_walk, walk.open_key, walk.edits) = (true, None, Vec::new());
         let _ = walk.walk_values();
     }
     if !is_json {
@@ -114,24 +114,22 @@ struct KeyFacts {
     is_kind: bool,
     is_columns: bool,
     is_rows: bool,
-    /// True for the place or the state of a value: `{"password":{"0":…}}`, `{"password":{"old":…}}`.
-    is_position: bool,
 }
 
 impl KeyFacts {
     fn of(redact: &RedactionRules, name: &str) -> Self {
         let words = split_name(name);
+        let is_state = || is_number(name) || is_in(STATE_KEYS, &name.to_lowercase());
         let is_among = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
         Self {
             verdict: redact.match_name(name),
-            role: PairRole::of(name),
+            role: PairRole::of(name).or_else(|| is_state().then_some(PairRole::State)),
             has_secret: redact.redact_name(name).is_some(),
             facts: facts_of_name(name),
             is_second: redact.hides_secrets && is_second_name(name),
             is_kind: redact.hides_secrets && (KIND_KEYS.contains(&name) || name == SENSITIVE_KEY),
             is_columns: is_among(&COLUMN_KEYS),
             is_rows: is_among(&ROW_KEYS),
-            is_position: redact.hides_secrets && (is_number(name) || is_in(STATE_KEYS, &name.to_lowercase())),
         }
     }
 
@@ -186,6 +184,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     is_catalogue: OnceCell<bool>,
     /// Offsets at which secrets may begin, or their names.
     places: Vec<Place>,
+    /// The member whose values are the lines of a private key that is open; an empty name in an array.
+    open_key: Option<&'a str>,
     edits: Vec<NamedEdit>,
 }
 
@@ -204,6 +204,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             members: Vec::new(),
             is_catalogue: OnceCell::new(),
             places: if rules.patterns.is_empty() { prefilter::places(text) } else { Vec::new() },
+            open_key: None,
             edits: Vec::new(),
         }
     }
@@ -370,16 +371,17 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     fn path_of(&self, names: &[&str], skipped: usize) -> String {
         let keys = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
         let mut steps: Vec<Cow<str>> = keys.take(MAX_PATH_STEPS).map(|key| self.decode_key(key)).collect();
+        // A place is no name.
         steps.reverse();
+        steps.truncate(steps.len() - usize::from(steps.last().is_some_and(|last| is_number(last))));
         steps.extend(names.iter().map(|name| Cow::Borrowed(*name)));
         steps.drain(..steps.len().saturating_sub(MAX_PATH_STEPS));
         steps.join(".")
     }
 
-    /// Replaces a span, which is that of the current member. A place is no step of its path.
+    /// Replaces a span, which is that of the current member.
     fn hide_member(&mut self, span: Span, replacement: impl Into<Replacement>) {
-        let key = self.open.last().and_then(|open| open.key).map(|key| self.decode_key(key));
-        let path = self.path_of(&[], usize::from(key.is_some_and(|key| is_number(&key))));
+        let path = self.path_of(&[], 0);
         self.hide(span, replacement, vec![path]);
     }
 

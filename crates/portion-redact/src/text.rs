@@ -104,14 +104,12 @@ impl<'t> Settings<'_, 't> {
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
         let name = name.or(pair.as_ref().map(|pair| pair.name))?;
-        // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
-        if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
-            return None;
-        }
-        // A variable in a path, `$PWD:/app`, a name in two parts, `"passwd:dir"`, and a database of users, `passwd: files`.
+        // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message. So are a
+        // variable in a path, `$PWD:/app`, a name in two parts, `"passwd:dir"`, and a database of users, `passwd: files`.
         let lead = text[..at].trim_end_matches(['"', '\'']).strip_suffix(word).unwrap_or_default();
         if text.as_bytes()[at] == b':'
-            && (lead.ends_with(['$', '{']) && !text[at + 1..].starts_with(char::is_whitespace)
+            && (NAME_PATH.is_match(&text[at..])
+                || lead.ends_with(['$', '{']) && !text[at + 1..].starts_with(char::is_whitespace)
                 || (lead.is_empty() || lead.ends_with(['"', '\''])) && QUOTED_PATH.is_match(&text[at..])
                 || word == "passwd" && facts_around(text, at) & (1 << SecretKind::Password as u16) != 0)
         {

@@ -50,9 +50,7 @@ static CODE: LazyLock<Regex> =
 pub(super) enum ValueExtent {
     /// Up to a space, one of these signs, or what ends the text around it.
     Item(&'static str),
-    /// Up to the quote that is open before its name, if nothing else is in the quotes.
-    Quoted,
-    /// Up to the end of the line or to a quote, as in `-H "Authorization: …"`.
+    /// Up to the end of the line or to the quote around it, as in `-H "Authorization: …"`.
     HeaderField,
     Line,
     /// Up to the mark that closes code: `` `password: …` ``.
@@ -96,7 +94,7 @@ impl ValueExtent {
             Some(quote @ ('"' | '\'')) => {
                 let inside = rest.split(quote).next().filter(|inside| inside.len() < rest.len());
                 let is_whole = inside.is_some_and(|inside| is_equation && is_only_value(before, inside));
-                if is_whole { Self::Quoted } else { Self::Item("") }
+                if is_whole { Self::HeaderField } else { Self::Item("") }
             }
             Some(';') => Self::Item(";"),
             Some('&' | '?') => Self::Item("&"),
@@ -123,11 +121,11 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let Range { start, end } = string.unwrap_or_else(|| {
         let len = match extent {
             ValueExtent::Item(ends) => Some(item_end(text, from, ends)),
-            ValueExtent::Quoted => {
+            ValueExtent::HeaderField => {
                 let quote = open_quote(line_before(text, from));
-                content.find(|c| c == '\n' || quote.map_or("\"'".contains(c), |quote| c == quote))
+                content
+                    .find(|c| matches!(c, '\n' | '\r') || quote.map_or("\"'".contains(c), |quote| c == quote))
             }
-            ValueExtent::HeaderField => content.find(['\n', '\r', '"', '\'']),
             ValueExtent::Line => content.find(['\n', '\r']),
             ValueExtent::Code => content.find(['\n', '\r', '`']),
         };

@@ -99,7 +99,8 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
         // A call, an index, a generic type.
         format!(r"{lead}[\pL_](?:\w|[.:]+[\pL_])+[.:]*[(\[]"),
         format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
-        // A path, and a member of an object.
+        // Another name: `password= token=`. A path, and a member of an object.
+        format!(r#"{lead}[\pL_\-]+(?:={end}|:["'])"#),
         format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
         format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
         // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
@@ -185,9 +186,6 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         Form::Bare { .. } if essence.is_some() => false,
         Form::Bare { line } => {
             is_one_letter(value)
-                || value
-                    .strip_suffix(['=', ':'])
-                    .is_some_and(|name| is_identifier(name.trim_start_matches('-')) && !is_random(name))
                 || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
                 || is_part_of_sentence(kind, name, value, line)
                 || EXPRESSIONS.is_match(line) && !holds_random(value)
@@ -208,7 +206,7 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             }
             SecretKind::Key | SecretKind::Token => {
                 let is_word = kind == SecretKind::Token && value.len() > 4 && is_label(value);
-                !(is_word || is_message(value) || is_name_of_thing(value) || is_label_of_key(value))
+                !(is_word || is_message(value) || is_name_of_thing(value) || KEY_LABEL.is_match(value))
             }
             SecretKind::Password | SecretKind::Pin | SecretKind::PinOfPlace => !is_message(value),
         }
@@ -298,6 +296,11 @@ fn may_be_literal(name: &str, value: &str) -> bool {
     is_word && digits > 0 || is_password()
 }
 
+/// Words as people write them, the first with a capital: a machine makes no such key. `Clé API`, `API Anahtarı`.
+static KEY_LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    let word = r"(?:\pL')?(?:[A-Z]{2,}|[^\dA-Z\s]+)";
+    regex(&format!(r"^[A-Z]{{2,4}}(?: \pL+)+$|^[A-Z\u{{80}}-\u{{10ffff}}][^\dA-Z\s]*(?: {word})+$"))
+});
 /// The contract of a coin.
 static CONTRACT: LazyLock<Regex> = LazyLock::new(|| regex(r"^0x[[:xdigit:]]{40}$"));
 /// A number of a parcel of land.
@@ -390,25 +393,7 @@ fn is_label_of(name: &str, value: &str) -> bool {
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
     let may_be_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
-    // The same word in another language: `Passwörter`.
-    let is_alike = |word: &str| {
-        let (word, name) = (word.to_lowercase(), name.to_lowercase());
-        word.chars().zip(name.chars()).take_while(|(own, other)| own == other).count() >= 5
-    };
-    let is_cognate = || words.len() == 1 && is_label(value) && is_alike(value);
-    is_name(name, value)
-        || is_cognate()
-        || words.len() < 7 && may_be_label() && is_plain() && words.iter().any(names_secret)
-}
-
-/// Returns true for words as people write them, the first with a capital: a machine makes no such key. `Clé API`, `API Anahtarı`.
-fn is_label_of_key(value: &str) -> bool {
-    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"^[A-Z]{2,4}(?: \pL+)+$|^[A-Z\u{80}-\u{10ffff}][^\dA-Z\s]*(?: (?:\pL')?(?:[A-Z]{2,}|[^\dA-Z\s]+))+$",
-        )
-    });
-    LABEL.is_match(value)
+    is_name(name, value) || words.len() < 7 && may_be_label() && is_plain() && words.iter().any(names_secret)
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.

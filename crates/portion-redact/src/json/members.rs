@@ -60,9 +60,7 @@ impl JsonRedactor<'_, '_> {
             }
             self.redact_key(member);
             if is_hidden {
-                if member.value.len() > 2 && shape == JsonKind::String {
-                    self.hide_member(member.value, REDACTED_STRING);
-                }
+                self.hide_string(member.value, &[]);
                 continue;
             }
             if self.open.len() > MAX_READ_DEPTH {
@@ -212,7 +210,8 @@ impl JsonRedactor<'_, '_> {
         let is_message_key = |key: Span| is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
         let is_in_messages = self.open.iter().rev().skip(1).filter_map(|open| open.key).any(is_message_key);
         let around = self.open.iter().rev().skip(1).find_map(|open| open.key);
-        let is_in_language = || around.is_some_and(|key| is_language(&self.decode_key(key)));
+        let language = around.map(|key| self.decode_key(key)).unwrap_or_default();
+        let is_in_language = || is_in(LANGUAGES, language.split(['-', '_']).next().unwrap_or_default());
         is_in_messages
             || is_label(value)
                 && (is_in_language() || *self.is_catalogue.get_or_init(|| are_labels(strings(self.text))))
@@ -235,9 +234,7 @@ impl JsonRedactor<'_, '_> {
             let name = self.decode_key(key).into_owned();
             return Some(PairName { name, role: PairRole::Name, verdict: around.facts.verdict });
         }
-        let may_be_value =
-            |member: &Member| member.facts.is_position || member.facts.role.is_some_and(PairRole::is_value);
-        if !kept.iter().any(may_be_value) {
+        if !kept.iter().any(|member| member.facts.role.is_some_and(PairRole::is_value)) {
             return None;
         }
         let is_sensitive = |member: &Member| {
@@ -265,10 +262,9 @@ impl JsonRedactor<'_, '_> {
 
     /// Returns true if a member is the value of a hidden name beside it.
     fn is_pair_value(&self, pair: &PairName, member: &Member) -> bool {
-        let is_position = member.facts.is_position && member.value.len() > 3 && !self.is_in_schema();
-        let position = is_position.then_some(PairRole::Value);
-        let mut roles = member.facts.role.into_iter().chain(position).filter(|role| role.is_value());
-        roles.any(|role| self.may_be_value(pair, role, member.value))
+        let is_other = |role| role == PairRole::State && (member.value.len() <= 3 || self.is_in_schema());
+        let role = member.facts.role.filter(|role| role.is_value() && !is_other(*role));
+        role.is_some_and(|role| self.may_be_value(pair, role, member.value))
     }
 
     /// Returns true if a value with a role is that of a hidden name.
@@ -299,12 +295,6 @@ impl JsonRedactor<'_, '_> {
         let around = self.open.iter().rev().skip(1).find_map(|open| open.key);
         around.is_some_and(|key| is_in(CHOICE_KEYS, &self.decode_key(key).to_lowercase()))
     }
-}
-
-/// Returns true for the code of a language, perhaps with a country: `fr`, `pt-BR`.
-fn is_language(key: &str) -> bool {
-    let (language, country) = key.split_once(['-', '_']).unwrap_or((key, ""));
-    is_in(LANGUAGES, language) && country.len() <= 4
 }
 
 /// Yields the strings of a JSON text that are no keys, as written.

@@ -14,7 +14,9 @@ fn value() -> impl Strategy<Value = Value> {
         "SECRET[0-9]{4}".prop_map(Value::from),
         // Without the signs of templates and marks.
         "Zq7[^{}$<>()%#*\\[\\]]{0,16}".prop_map(Value::from),
-        prop::sample::select(KEYS).prop_map(Value::from),
+        // No name of a key, which is harmless under that of another.
+        prop::sample::select(&["id", "name", "password", "rows", "columns", "tokens", "a b"])
+            .prop_map(Value::from),
     ];
     leaf.prop_recursive(5, 60, 6, |inner| {
         let key = prop::sample::select(KEYS).prop_map(str::to_owned);
@@ -52,10 +54,6 @@ fn expected(value: &Value) -> Value {
             let left = members.iter().filter_map(|(key, value)| {
                 let secret = matches!(key.as_str(), "password" | "doorCode" | "api_key");
                 let value = match value {
-                    // The name of a key, in words, is none.
-                    Value::String(text) if key == "api_key" && matches!(&**text, "api_key" | "doorCode") => {
-                        value.clone()
-                    }
                     Value::String(text) if secret && !text.is_empty() => "[redacted]".into(),
                     // A number of one or two digits is a count.
                     Value::Number(number) if secret && number.to_string().len() > 2 => return None,
