@@ -79,21 +79,28 @@ impl ValueExtent {
         let line_lead = lead.rsplit('\n').next().filter(|_| !before.is_empty());
         let begins_line =
             line_lead.is_some_and(|lead| is_line_lead(lead) && !lead.contains(['"', '\'', '`']));
-        let rest = text[at + 1..].lines().next().unwrap_or_default();
-        let is_one_value = || {
+        let rest = || text[at + 1..].lines().next().unwrap_or_default();
+        let is_one_value = |rest: &str| {
             rest.split_whitespace().nth(MAX_VALUE_WORDS).is_none()
                 && !rest.contains('=')
                 && !rest.trim_start_matches(['*', '_']).contains([':', ','])
         };
         if begins_line
-            && if is_equation { is_only_value(before, rest) } else { is_phrase_name(name) || is_one_value() }
+            && if is_equation {
+                is_only_value(before, rest())
+            } else {
+                is_phrase_name(name) || is_one_value(rest())
+            }
         {
             return Self::Line;
         }
         match lead.chars().next_back() {
             Some(quote @ ('"' | '\'')) => {
-                let inside = rest.split(quote).next().filter(|inside| inside.len() < rest.len());
-                let is_whole = inside.is_some_and(|inside| is_equation && is_only_value(before, inside));
+                let near = &text[at + 1..text.floor_char_boundary(at + MAX_LINE_LEAD).max(at + 1)];
+                let inside = near.split_once(quote).map(|(inside, _)| inside);
+                let is_whole = inside.is_some_and(|inside| {
+                    is_equation && !inside.contains('\n') && is_only_value(before, inside)
+                });
                 if is_whole { Self::HeaderField } else { Self::Item("") }
             }
             Some(';') => Self::Item(";"),
@@ -138,7 +145,8 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
 /// Returns the bytes of a word without quotes from an offset on: up to a space, the quote, the bracket or the tag around it, one of the
 /// signs, and a sign before a space or another setting.
 fn item_end(text: &str, from: usize, ends: &str) -> usize {
-    static NEXT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:amp;)?(?:[\w.%\[\]\-]+ ?=|[,;&]*(?:\s|$))"));
+    static NEXT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:amp;)?(?:[\w.%\[\]\-]{1,64} ?=|[,;&]{0,4}(?:\s|$))"));
     static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"^</?[A-Za-z][^<>\n]{0,200}>"));
     let (content, mut depth) = (&text[from..], 0_usize);
     let before = &text[text.ceil_char_boundary(from.saturating_sub(MAX_LINE_LEAD)).min(from)..from];
