@@ -235,6 +235,9 @@ fn a_value_ends_where_its_notation_ends_it() {
         }
     }
     for (text, expect) in [
+        ("A=1\nDB_PASSWORD=abc(def)\n", "A=1\nDB_PASSWORD=[redacted]\n"),
+        ("[db]\npassword = abc[def]\n", "[db]\npassword = [redacted]\n"),
+        ("db.password=abc.def\n", "db.password=[redacted]\n"),
         ("ALTER USER ann WITH PASSWORD 'ab9''xY7';", "ALTER USER ann WITH PASSWORD '[redacted]';"),
         ("<p>Password: <code>ab9&amp;xY7</code></p>", "<p>Password: <code>[redacted]</code></p>"),
         ("sent Bearer Ab9x7Kq2&Zt5Lm8Qw to db", "sent Bearer [redacted] to db"),
