@@ -22,6 +22,9 @@ static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
 /// Lines that end or begin as those of programs do, and comments.
 static CODE_LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:[{},()]|\):|=>)$|^#\["));
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:export )?(?://|\* |/\*|\*/|# )"));
+/// Lines of files of settings.
+static SETTING: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:(?:export )?[A-Z_][A-Z\d_]*|\w+(?:[.\-]\w+)+)=|^[#;]"));
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 10;
@@ -36,15 +39,30 @@ pub(super) struct TextFacts<'t> {
     text: &'t str,
     is_source_code: OnceCell<bool>,
     is_catalogue: OnceCell<bool>,
+    is_settings: OnceCell<bool>,
 }
 
 impl<'t> TextFacts<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, is_source_code: OnceCell::new(), is_catalogue: OnceCell::new() }
+        Self {
+            text,
+            is_source_code: OnceCell::new(),
+            is_catalogue: OnceCell::new(),
+            is_settings: OnceCell::new(),
+        }
     }
 
     pub(super) fn is_source_code(&self) -> bool {
         *self.is_source_code.get_or_init(|| is_source_code(self.text))
+    }
+
+    /// Returns true for a file of settings, whose values are no expressions: `NAME=…`, `spring.name=…`, or sections.
+    pub(super) fn is_settings(&self) -> bool {
+        let first = self.text.trim_start().lines().next().unwrap_or_default().trim_end();
+        let has_sections = first.starts_with('[') && first.ends_with(']');
+        let is_setting = |line: &str| SETTING.is_match(line) || has_sections && line.contains(['=', ']']);
+        let is_file = || self.text.lines().all(|line| line.trim().is_empty() || is_setting(line));
+        *self.is_settings.get_or_init(is_file)
     }
 
     /// Returns true for a label in a catalogue: lines of names and labels.
@@ -83,7 +101,9 @@ pub(super) fn is_label(value: &str) -> bool {
     value.starts_with(char::is_uppercase)
         && value.chars().all(is_text)
         && value.chars().any(char::is_lowercase)
-        && value.split_whitespace().all(|word| !word.chars().skip(1).any(char::is_uppercase))
+        && value.split_whitespace().all(|word| {
+            !word.chars().skip(1).any(char::is_uppercase) || !word.chars().any(char::is_lowercase)
+        })
 }
 
 /// Returns true if most texts are labels for people, some of them of several words: the texts of a program in one language.

@@ -15,6 +15,7 @@ use super::columns::Columns;
 use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::{PairRole, is_second_name};
+use super::pattern::is_in;
 use super::prefilter::Place;
 use super::value::{facts_of_name, is_secret_json};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, TextEdit, prefilter, text_value};
@@ -31,6 +32,9 @@ const MAX_READ_DEPTH: usize = 16;
 const COLUMN_KEYS: [&str; 9] =
     ["col", "cols", "column", "columns", "field", "fields", "header", "headers", "meta"];
 const ROW_KEYS: [&str; 6] = ["rows", "row", "data", "values", "records", "results"];
+/// Keys of the states of a value, beside its places, which are numbers.
+const STATE_KEYS: &str = "old new before after from to previous current default initial original oldvalue newvalue old_value new_value \
+    previousvalue previous_value";
 /// Members of a Kubernetes secret, and of a list of such, that decide, and the result of a resource.
 const KIND_KEYS: [&str; 13] =
     ["kind", "items", "data", "stringData", RESULT_KEY, "kty", "d", "p", "q", "dp", "dq", "qi", "k"];
@@ -58,7 +62,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
     let mut ranges = Vec::new();
     let is_json = walk.walk_values().is_ok();
     if is_json && !walk.columns.is_empty() {
-        (walk.is_second_walk, walk.edits) = (true, Vec::new());
+        (walk.is_second_walk, walk.open_key, walk.edits) = (true, None, Vec::new());
         let _ = walk.walk_values();
     }
     if !is_json {
@@ -83,6 +87,11 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         found.edits.push(edit);
     }
     JsonFindings { found, is_json, ranges }
+}
+
+/// Returns true for a key that is the place of a value.
+fn is_number(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 struct NamedEdit {
@@ -110,10 +119,11 @@ struct KeyFacts {
 impl KeyFacts {
     fn of(redact: &RedactionRules, name: &str) -> Self {
         let words = split_name(name);
+        let is_state = || is_number(name) || is_in(STATE_KEYS, &name.to_lowercase());
         let is_among = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
         Self {
             verdict: redact.match_name(name),
-            role: PairRole::of(name),
+            role: PairRole::of(name).or_else(|| is_state().then_some(PairRole::State)),
             has_secret: redact.redact_name(name).is_some(),
             facts: facts_of_name(name),
             is_second: redact.hides_secrets && is_second_name(name),
@@ -174,6 +184,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     is_catalogue: OnceCell<bool>,
     /// Offsets at which secrets may begin, or their names.
     places: Vec<Place>,
+    /// The member whose values are the lines of a private key that is open; an empty name in an array.
+    open_key: Option<&'a str>,
     edits: Vec<NamedEdit>,
 }
 
@@ -192,6 +204,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             members: Vec::new(),
             is_catalogue: OnceCell::new(),
             places: if rules.patterns.is_empty() { prefilter::places(text) } else { Vec::new() },
+            open_key: None,
             edits: Vec::new(),
         }
     }
@@ -250,6 +263,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Returns the edits in order, without those in others.
     fn outer_edits(self) -> impl Iterator<Item = NamedEdit> {
         let (mut edits, mut done) = (self.edits, 0);
+        // Of two edits of a string, the later one hides it whole.
+        edits.reverse();
         edits.sort_by_key(|named| named.edit.order());
         edits.into_iter().filter(move |NamedEdit { edit, .. }| {
             let is_outer = edit.range.start >= done;
@@ -356,7 +371,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     fn path_of(&self, names: &[&str], skipped: usize) -> String {
         let keys = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
         let mut steps: Vec<Cow<str>> = keys.take(MAX_PATH_STEPS).map(|key| self.decode_key(key)).collect();
+        // A place is no name.
         steps.reverse();
+        steps.truncate(steps.len() - usize::from(steps.last().is_some_and(|last| is_number(last))));
         steps.extend(names.iter().map(|name| Cow::Borrowed(*name)));
         steps.drain(..steps.len().saturating_sub(MAX_PATH_STEPS));
         steps.join(".")

@@ -83,7 +83,7 @@ fn redact_mapping(text: &str, lines: Range<usize>, indent: Option<usize>, found:
             read_until = close;
             for member in MEMBER.captures_iter(&text[open..close]) {
                 let end = open + member.get(2).map_or(0, |colon| colon.end());
-                hide(text, member[1].trim().trim_matches(['"', '\'']), end, ValueExtent::Word, found);
+                hide(text, member[1].trim().trim_matches(['"', '\'']), end, ValueExtent::WORD, found);
             }
         }
     }

@@ -83,7 +83,7 @@ const QUALIFIERS: &str = "again backup base64 body bytes confirm confirmation co
 const DOUBTFUL_KEYS: &str =
     "primary secondary integration routing write host fernet payment certificate registry ingest stream";
 /// Ends of names that are written as one word.
-const SECRET_SUFFIXES: &str = "password passwd passphrase passwort kennwort contraseña wachtwoord secret apikey apikeys accesskey \
+const SECRET_SUFFIXES: &str = "password passwd passphrase passwort passwörter kennwort contraseña wachtwoord secret apikey apikeys accesskey \
     privatekey secretkey accountkey accesstoken refreshtoken identitytoken registrytoken authtoken sessiontoken idtoken apitoken doorcode securitycode pincode \
     cardnumber connectionstring";
 /// Words for an access to a building, and the words after them that make it a secret: information for a guest alone, such as
@@ -191,8 +191,8 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
     if ["pass", "pw"].iter().any(|short| name.eq_ignore_ascii_case(short)) {
         return Some(SecretKind::Pass);
     }
-    // No name of a secret is longer, or has none of the parts.
-    if name.len() > 128 || name.len() < 3 || !may_hold(name) {
+    // No name of a secret is longer, or has none of the parts, and `AWS::IAM::AccessKey` is a type.
+    if name.len() > 128 || name.len() < 3 || name.contains("::") || !may_hold(name) {
         return None;
     }
     if let Some((before, last)) = name.rsplit_once('/') {

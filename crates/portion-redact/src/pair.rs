@@ -46,6 +46,8 @@ pub(super) enum PairRole {
     Value,
     /// A value that may be a document, which is no secret.
     Content,
+    /// The place or the state of a value below a name: `{"password":{"0":…}}`, `{"password":{"old":…}}`.
+    State,
 }
 
 impl PairRole {

@@ -19,12 +19,13 @@ const TOKENS: &str = "AKIA:16|ASIA:16|ghp_:30|gho_:30|ghs_:30|ghu_:30|ghr_:30|gi
     gsk_:40|xai-:40|nvapi-:40|xkeysib-:40|sq0csp-:30|webhook.office.com/:30|hvs.:20|shpat_:30|dop_v1_:40|dckr_pat_:20|SG.:40|AGE-SECRET-KEY-1:40|hooks.slack.com/services/:20|\
     discord.com/api/webhooks/:40|dapi:32|glrt-:20|glptt-:20|gldt-:20|sq0atp-:22|pat-na1-:32|pat-eu1-:32|ATBB:32|sntrys_:40|sntryu_:40|\
     tskey-:20|hvb.:40|pscale_tkn_:30|AKCp:60|EAAC:60|xsmtpsib-:40|key-:32|r8_:36|pplx-:40|sqp_:40|squ_:40|CCIPAT_:40|ops_eyJ:40|pcsk_:40|lsv2_pt_:30|lsv2_sk_:30|tvly-:20|phx_:30|nfp_:36|fm2_:30|glc_eyJ:40|shpss_:32|shpca_:32|shppa_:32|CFPAT-:40|secret_:40|rnd_:28|\
+    pscale_pw_:30|dt0c01.:60|sb_secret_:20|rdme_:60|fo1_:40|bkua_:40|tgp_v1_:40|vcp_:40|dt0s01.:60|\
     hooks.zapier.com/hooks/catch/:8|$apr1$:20|$1$:22|$5$:40|$6$:80|$2a$:50|$2b$:50|$2y$:50|$argon2:30|Bearer :8|bearer :8|eyJ:22|PRIVATE KEY:5|Static key V:5|Private-Lines:5";
-/// Parts of tokens without a beginning of their own that is long enough: of Twilio, Terraform, Telegram, Discord and
-/// Airtable.
+/// Parts of tokens without a beginning of their own that is long enough: of Twilio, Terraform, Telegram, Discord, Airtable,
+/// crates.io, `NuGet`, Google, Square, Dropbox, 1Password and Cloudflare.
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"SK[[:xdigit:]]{32}|\w{14}\.atlasv1\.[\w-]{60}|:AA[\w-]{33}|\.[\w-]{6}\.[\w-]{27}|pat\w{14}\.[[:xdigit:]]{64}",
+        r"SK[[:xdigit:]]{32}|\w{14}\.atlasv1\.[\w-]{60}|:AA[\w-]{33}|\.[\w-]{6}\.[\w-]{27}|pat\w{14}\.[[:xdigit:]]{64}|(?:cio|oy2|1//0|EAAA|sl\.)[\w-]{16}|A3-[A-Z\d]{6}-|v1\.0-[[:xdigit:]]{24}-",
     )
 });
 

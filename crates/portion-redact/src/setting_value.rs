@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::code::TextFacts;
+use super::name::secret_kind;
 use super::pattern::is_in;
 use super::setting_name::quote_before;
 use super::text_value::{ValueExtent, container_after, line_end, typed_value_start, value_after};
@@ -101,7 +102,11 @@ pub(super) fn form<'t>(facts: &TextFacts<'_>, text: &'t str, start: usize, end: 
     }
     let separator = before.trim_end_matches([' ', '\t', ':', '=', '>']).len();
     let line_end = line_end(text, end).min(text.floor_char_boundary(end + MAX_AFTER_BYTES));
-    Form::Bare { line: text[separator..line_end].trim_end_matches('\r') }
+    let line = text[separator..line_end].trim_end_matches('\r');
+    // A call without arguments or of strings, and a variable with the name of a secret, are expressions there, too.
+    let is_named = secret_kind(text[start..end].rsplit('.').next().unwrap_or_default()).is_some();
+    let is_value = !line.contains(['"', '\'']) && !line.ends_with("()") && !is_named;
+    Form::Bare { line: if is_value && facts.is_settings() { "" } else { line } }
 }
 
 /// Returns true if an array or object without JSON around it holds a secret. What describes a member holds none:

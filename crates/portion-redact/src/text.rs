@@ -18,7 +18,9 @@ use super::pattern::regex;
 use super::setting_name::{decoded_name, name_before, path_before, quote_before, words_before};
 use super::setting_value::{Setting, SettingValue, properties_start};
 use super::text_pair::TextPair;
-use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
+use super::text_value::{
+    ValueExtent, is_line_lead, is_whole_line_field, line_before, open_quote, value_after,
+};
 use super::value::{Form, facts_of_name, is_random};
 use super::yaml::{alias_name, redact_anchors, redact_block};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, manifest, markup, token};
@@ -33,6 +35,7 @@ const MAX_EXPRESSION_BYTES: usize = 256;
 /// A separator that is none of a setting.
 static NAME_PATH: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^::[^\t ]|^:\?|^:[a-z]+[_\-a-z]*:[\w\-]+(?:$|[\s"'])"#));
+static QUOTED_PATH: LazyLock<Regex> = LazyLock::new(|| regex(r#"^:[a-z\-]+(?:["']|$)"#));
 /// A string of one word in an expression.
 static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"["'`]([^\s"'`\\]{8,})["'`]"#));
 /// Maximum bytes of a setting and the line below it that are read.
@@ -101,8 +104,15 @@ impl<'t> Settings<'_, 't> {
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
         let name = name.or(pair.as_ref().map(|pair| pair.name))?;
-        // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
-        if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
+        // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message. So are a
+        // variable in a path, `$PWD:/app`, a name in two parts, `"passwd:dir"`, and a database of users, `passwd: files`.
+        let lead = text[..at].trim_end_matches(['"', '\'']).strip_suffix(word).unwrap_or_default();
+        if text.as_bytes()[at] == b':'
+            && (NAME_PATH.is_match(&text[at..])
+                || lead.ends_with(['$', '{']) && !text[at + 1..].starts_with(char::is_whitespace)
+                || (lead.is_empty() || lead.ends_with(['"', '\''])) && QUOTED_PATH.is_match(&text[at..])
+                || word == "passwd" && facts_around(text, at) & (1 << SecretKind::Password as u16) != 0)
+        {
             return None;
         }
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
@@ -118,7 +128,9 @@ impl<'t> Settings<'_, 't> {
         }
         let extent = match pair {
             Some(TextPair { begins_line: true, .. }) => ValueExtent::Line,
-            Some(_) => ValueExtent::Word,
+            // Where a space is the separator, values have none.
+            _ if matches!(self.raw.as_bytes()[at], b' ' | b'\t') => ValueExtent::Item(""),
+            Some(_) => ValueExtent::WORD,
             None => ValueExtent::of_setting(text, at, name, word),
         };
         let may_be_container = !is_json && (!quote_before(text, at).is_empty() || !is_whole_line_field(name));
@@ -312,7 +324,7 @@ fn begins_redacted(value: &str) -> bool {
 fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
     let before = line_before(text, at);
     let lead = before.rfind(name).map(|start| &before[..start]);
-    let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
+    let value = value_after(text, at + 1, ValueExtent::WORD).map_or("", |(start, end)| &text[start..end]);
     let is_word = lead.is_some_and(|lead| !lead.ends_with('='));
     lead.is_some_and(is_line_lead)
         || is_phrase_name(name)
@@ -343,20 +355,4 @@ fn is_in_reference(text: &str, at: usize) -> bool {
 fn is_closing_quote(text: &str, at: usize) -> bool {
     let rest = text[at + 1..].trim_start_matches([' ', '\t']);
     open_quote(line_before(text, at)).is_some_and(|quote| rest.starts_with(quote))
-}
-
-/// Returns the quote that is open at the end of a line. An apostrophe and the mark of a lifetime in Rust open nothing: `&'a str`.
-fn open_quote(line: &str) -> Option<char> {
-    let (mut open, mut before) = (None, ' ');
-    for c in line.chars() {
-        let opens = c == '"' || c == '\'' && !before.is_alphanumeric() && !"&<".contains(before);
-        match open {
-            _ if before == '\\' => {}
-            Some(quote) if quote == c => open = None,
-            None if opens => open = Some(c),
-            _ => {}
-        }
-        before = if before == '\\' { ' ' } else { c };
-    }
-    open
 }

@@ -31,7 +31,7 @@ impl<'t> TextPair<'t> {
         (key, role): (&str, PairRole),
     ) -> Option<Self> {
         let value =
-            value_after(text, at + 1, ValueExtent::Word).and_then(|(start, end)| text.get(start..end));
+            value_after(text, at + 1, ValueExtent::WORD).and_then(|(start, end)| text.get(start..end));
         let is_hidden = |(name_role, name): &(PairRole, &'t str)| {
             let verdict = rules.match_pair_name(name);
             let may_be_secret =
@@ -71,7 +71,7 @@ pub(super) fn names_in(part: &str) -> impl DoubleEndedIterator<Item = (PairRole,
 fn name_after(text: &str, at: usize) -> Option<(PairRole, &str)> {
     let key = name_before(text, at)?;
     let role = PairRole::of(key).filter(|role| role.is_name())?;
-    let (start, end) = value_after(text, at + 1, ValueExtent::Word)?;
+    let (start, end) = value_after(text, at + 1, ValueExtent::WORD)?;
     // A name may have several words, without quotes up to the end of its line.
     let is_quoted = text[..start].ends_with(['"', '\'', '`']);
     let is_alone = !is_quoted && !text[start..].contains([',', '=', ':']);

@@ -48,8 +48,9 @@ static CODE: LazyLock<Regex> =
 /// The end of a value without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueExtent {
-    Word,
-    /// Up to the end of the line or to a quote, as in `-H "Authorization: …"`.
+    /// Up to a space, one of these signs, or what ends the text around it.
+    Item(&'static str),
+    /// Up to the end of the line or to the quote around it, as in `-H "Authorization: …"`.
     HeaderField,
     Line,
     /// Up to the mark that closes code: `` `password: …` ``.
@@ -57,36 +58,57 @@ pub(super) enum ValueExtent {
 }
 
 impl ValueExtent {
+    /// A value among others of any notation.
+    pub(super) const WORD: Self = Self::Item(",;&");
+
     /// Returns the extent of the value of a setting, given its name and the last word of that.
     pub(super) fn of_setting(text: &str, at: usize, name: &str, word: &str) -> Self {
         let before = line_before(text, at);
-        let name_start = before.rfind(name).or_else(|| before.rfind(word));
-        let lead = name_start.map(|start| &before[..start]);
-        if lead.is_some_and(|lead| lead.ends_with('`')) && !before.ends_with('`') {
+        let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_LINE_LEAD)).min(at)..at];
+        let lead = near.rfind(name).or_else(|| near.rfind(word)).map_or("", |start| &near[..start]);
+        if lead.ends_with('`') && !before.ends_with('`') {
             return Self::Code;
         }
         if is_whole_line_field(name) {
             return Self::HeaderField;
         }
-        let begins_line = |lead: &str| is_line_lead(lead) && !lead.contains(['"', '\'', '`']);
+        // `spring.datasource.password=…`
+        let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let is_equation = text.as_bytes()[at] != b':';
+        let lead = if is_equation { lead.trim_end_matches(is_path) } else { lead };
+        let line_lead = lead.rsplit('\n').next().filter(|_| !before.is_empty());
+        let begins_line =
+            line_lead.is_some_and(|lead| is_line_lead(lead) && !lead.contains(['"', '\'', '`']));
         let rest = || text[at + 1..].lines().next().unwrap_or_default();
-        if text.as_bytes()[at] != b':' {
-            // `spring.datasource.password=…`
-            let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let lead = lead.map(|lead| lead.trim_end_matches(is_path));
-            let is_line = lead.is_some_and(begins_line) && is_only_value(before, rest());
-            return if is_line { Self::Line } else { Self::Word };
-        }
-        if !lead.is_some_and(begins_line) {
-            return Self::Word;
-        }
-        let rest = rest();
-        let is_one_value = || {
+        let is_one_value = |rest: &str| {
             rest.split_whitespace().nth(MAX_VALUE_WORDS).is_none()
                 && !rest.contains('=')
                 && !rest.trim_start_matches(['*', '_']).contains([':', ','])
         };
-        if is_phrase_name(name) || is_one_value() { Self::Line } else { Self::Word }
+        if begins_line
+            && if is_equation {
+                is_only_value(before, rest())
+            } else {
+                is_phrase_name(name) || is_one_value(rest())
+            }
+        {
+            return Self::Line;
+        }
+        match lead.chars().next_back() {
+            Some(quote @ ('"' | '\'')) => {
+                let near = &text[at + 1..text.floor_char_boundary(at + MAX_LINE_LEAD).max(at + 1)];
+                let inside = near.split_once(quote).map(|(inside, _)| inside);
+                let is_whole = inside.is_some_and(|inside| {
+                    is_equation && !inside.contains('\n') && is_only_value(before, inside)
+                });
+                if is_whole { Self::HeaderField } else { Self::Item("") }
+            }
+            Some(';') => Self::Item(";"),
+            Some('&' | '?') => Self::Item("&"),
+            Some('>') => Self::Item(""),
+            _ if begins_line => Self::Item(""),
+            _ => Self::WORD,
+        }
     }
 }
 
@@ -105,8 +127,12 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
         .and_then(|found| found.iter().skip(1).flatten().next().map(|string| string.range()));
     let Range { start, end } = string.unwrap_or_else(|| {
         let len = match extent {
-            ValueExtent::Word => content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c)),
-            ValueExtent::HeaderField => content.find(['\n', '\r', '"', '\'']),
+            ValueExtent::Item(ends) => Some(item_end(text, from, ends)),
+            ValueExtent::HeaderField => {
+                let quote = open_quote(line_before(text, from));
+                content
+                    .find(|c| matches!(c, '\n' | '\r') || quote.map_or("\"'".contains(c), |quote| c == quote))
+            }
             ValueExtent::Line => content.find(['\n', '\r']),
             ValueExtent::Code => content.find(['\n', '\r', '`']),
         };
@@ -114,6 +140,52 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     });
     let end = from + start + content[start..end].trim_end_matches([' ', '\t']).len();
     (end > from + start).then(|| (from + start, continued_end(text, end)))
+}
+
+/// Returns the bytes of a word without quotes from an offset on: up to a space, the quote, the bracket or the tag around it, one of the
+/// signs, and a sign before a space or another setting.
+fn item_end(text: &str, from: usize, ends: &str) -> usize {
+    static NEXT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:amp;)?(?:[\w.%\[\]\-]{1,64} ?=|[,;&]{0,4}(?:\s|$))"));
+    static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"^</?[A-Za-z][^<>\n]{0,200}>"));
+    let (content, mut depth) = (&text[from..], 0_usize);
+    let before = &text[text.ceil_char_boundary(from.saturating_sub(MAX_LINE_LEAD)).min(from)..from];
+    let is_in_tag = || before.rfind('<') > before.rfind('>');
+    let open = open_quote(line_before(text, from));
+    let end = content.char_indices().find(|&(at, c)| {
+        let is_inside = || {
+            content[..at].ends_with(char::is_alphanumeric)
+                && content[at + 1..].starts_with(char::is_alphanumeric)
+        };
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth > 0 => depth -= 1,
+            ')' | ']' | '}' => return true,
+            ',' | ';' | '&' => return ends.contains(c) || NEXT.is_match(&content[at + 1..]),
+            '"' | '\'' => return open == Some(c) || before.is_empty() || !is_inside(),
+            '<' => return !is_inside() || TAG.is_match(&content[at..]),
+            '>' => return !is_inside() || is_in_tag(),
+            _ => return c.is_whitespace(),
+        }
+        false
+    });
+    end.map_or(content.len(), |(at, _)| at)
+}
+
+/// Returns the quote that is open at the end of a line. An apostrophe and the mark of a lifetime in Rust open nothing: `&'a str`.
+pub(super) fn open_quote(line: &str) -> Option<char> {
+    let (mut open, mut before) = (None, ' ');
+    for c in line.chars() {
+        let opens = c == '"' || c == '\'' && !before.is_alphanumeric() && !"&<".contains(before);
+        match open {
+            _ if before == '\\' => {}
+            Some(quote) if quote == c => open = None,
+            None if opens => open = Some(c),
+            _ => {}
+        }
+        before = if before == '\\' { ' ' } else { c };
+    }
+    open
 }
 
 /// Returns the offset after the `=` in a declaration with a type: `password: string = "…"`.

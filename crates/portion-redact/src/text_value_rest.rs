@@ -27,7 +27,7 @@ pub(super) fn extended_end(
     let quote = before.bytes().next_back().filter(|byte| matches!(byte, b'"' | b'\''));
     let Some(quote) = quote else {
         return match extent {
-            ValueExtent::Word => phone_end(text, start, joined_end(text, start, end)),
+            ValueExtent::Item(_) => phone_end(text, start, joined_end(text, start, end)),
             ValueExtent::Line if text.as_bytes()[at] == b':' => indented_end(text, at, end),
             _ => end,
         };

@@ -35,12 +35,13 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
             let signs = match beginning.as_bytes() {
                 [b'$', ..] => r"\w./=$,+-",
                 [.., b'/'] => r#"^\s"'<>`)"#,
+                b"Bearer " | b"bearer " => "A-Za-z0-9._~+/=&%#!$@*^:-",
                 _ => "A-Za-z0-9._~+/=-",
             };
             format!("{}[{signs}]{{{min},}}", regex::escape(beginning))
         })
         .collect();
-    let shapes = r"(?:bot)?\d{8,10}:AA[\w-]{33}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,38}|pat\w{14}\.[[:xdigit:]]{64}|\w{14}\.atlasv1\.[\w-]{60,}";
+    let shapes = r"(?:bot)?\d{8,10}:AA[\w-]{33}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,38}|pat\w{14}\.[[:xdigit:]]{64}|\w{14}\.atlasv1\.[\w-]{60,}|(?:cio[A-Za-z\d]{32}|oy2[a-z\d]{43}|A3-[A-Z\d]{6}(?:-[A-Z\d]{5,11}){4,5})(?-u:\b)|(?:1//0|EAAA)[\w-]{40,}|sl\.[\w-]{130,}|v1\.0-[[:xdigit:]]{24}-[[:xdigit:]]{146}";
     regex(&format!(
         r"eyJ[\w-]{{6,}}\.[\w-]{{9,}}[\w.-]*|SK[[:xdigit:]]{{32}}(?-u:\b)|{shapes}|{}",
         known.join("|")
@@ -71,7 +72,7 @@ static LOGINS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"WIFI:[^\n]*?;P:([^;\s]+);", url),
         // The password of a user of a database, with or without a plugin. In a statement about users it may have no quotes.
         (
-            r#"(?i)password '([^'\n]+)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]+)|"([^"\n]+))"#,
+            r#"(?i)password '((?:[^'\n]|'')+)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'((?:[^'\n]|'')+)|"((?:[^"\n]|"")+))"#,
             "password",
         ),
         (
@@ -128,7 +129,7 @@ fn redact_token(text: &str, at: usize, token: &str, found: &mut Findings) {
         "key-" => token.len() == 36 && token[4..].bytes().all(|byte| byte.is_ascii_hexdigit()),
         "hf_" => has_digit || is_random(&token[3..]),
         // Names of services in a path of source code are no token.
-        "sk-" | "npm_" | "hvs." | "dapi" => has_digit,
+        "sk-" | "npm_" | "hvs." | "dapi" | "ci" | "oy" | "EA" => has_digit,
         _ if beginning.starts_with(['M', 'N', 'O']) => token.rsplit('.').next().is_some_and(is_random),
         _ => true,
     };

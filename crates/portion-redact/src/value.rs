@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
 use regex::{Regex, RegexSet};
 
-use super::code::is_identifier;
+use super::code::{is_identifier, is_label};
 use super::name::{SecretKind, is_phrase_name, is_plain_secret_name, normalized_words, secret_kind};
 use super::pattern::{any_word, is_in, regex, regex_set};
 use super::prefilter::token_beginnings;
@@ -43,6 +43,8 @@ const WORD_FACTS: &str = "pos tag lemma dep ner upos xpos feats deprel logprob l
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob line column";
 /// Names of facts about a pin of a chip, and of those about a place, whose postal code is called a pin in India.
 const PIN_FACTS: &str = "net gpio signal ref component city state district town pincode_area country";
+/// Databases beside that of users.
+const DATABASES: &str = "group shadow hosts gshadow";
 /// Names of a user, letters only.
 const LOGIN_NAMES: &str = "account email login loginid mail uid user userid username";
 /// Values of passes that are results.
@@ -71,6 +73,8 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
         ),
         // What stands elsewhere: a template, the name of a resource. `${PASSWORD:-hunter2}` says what the value is.
         r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|alias/|@Microsoft\.KeyVault)".to_owned(),
+        // A path in one of several places.
+        r"^[A-Za-z][\w.]* \|\| ".to_owned(),
         // A block, a variable, a mark of a format.
         r"(?s)^(?:\\[nrt])*\{(?:$|.*[}:])|^\S+\s+\{(?:$|\S*[}:]\S*$)".to_owned(),
         r"^(?:\S+\s+)?\$(?:\d+|[A-Z_][A-Z\d_]*|[A-Za-z_.:>\-]{2,})[;,)]*$|^%(?:[\pL_]\w*%|[sdvqr]|\(.*\).*)$".to_owned(),
@@ -95,7 +99,8 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
         // A call, an index, a generic type.
         format!(r"{lead}[\pL_](?:\w|[.:]+[\pL_])+[.:]*[(\[]"),
         format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
-        // A path, and a member of an object.
+        // Another name: `password= token=`. A path, and a member of an object.
+        format!(r#"{lead}[\pL_\-]+(?:={end}|:["'])"#),
         format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
         format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
         // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
@@ -175,14 +180,15 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             // `Basic dXNlcjpw…`
             let scheme = value.split_once(' ').filter(|(scheme, _)| scheme.chars().all(char::is_alphabetic));
             let value = scheme.map_or(value, |(_, credential)| credential);
-            !(is_random(value) || !is_argument && may_be_literal(name, value)) || is_one_letter(value)
+            !(is_random(value) || holds_random(value) || !is_argument && may_be_literal(name, value))
+                || is_one_letter(value)
         }
         Form::Bare { .. } if essence.is_some() => false,
         Form::Bare { line } => {
             is_one_letter(value)
                 || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
                 || is_part_of_sentence(kind, name, value, line)
-                || EXPRESSIONS.is_match(line)
+                || EXPRESSIONS.is_match(line) && !holds_random(value)
                 || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
         }
     };
@@ -198,7 +204,10 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             SecretKind::Basic => {
                 STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
             }
-            SecretKind::Key | SecretKind::Token => !is_message(value) && !is_name_of_thing(value),
+            SecretKind::Key | SecretKind::Token => {
+                let is_word = kind == SecretKind::Token && value.len() > 4 && is_label(value);
+                !(is_word || is_message(value) || is_name_of_thing(value) || KEY_LABEL.is_match(value))
+            }
             SecretKind::Password | SecretKind::Pin | SecretKind::PinOfPlace => !is_message(value),
         }
 }
@@ -231,8 +240,20 @@ fn is_name_of_thing(value: &str) -> bool {
     if token_beginnings().any(|(beginning, _)| value.starts_with(beginning)) {
         return false;
     }
-    value.contains(['-', '_', '.', '/', ':']) && NAME.is_match(value) && parts().any(|part| part.len() > 2)
+    is_words(value)
+        || value.contains(['-', '_', '.', '/', ':'])
+            && NAME.is_match(value)
+            && parts().any(|part| part.len() > 2)
         || value.contains('-') && parts().filter(is_word).count() > 1
+}
+
+/// Returns true for words with capitals, of four letters and more on average: `nextToken`, `Win32_UI_PropertiesSystem`.
+fn is_words(value: &str) -> bool {
+    static WORDS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:_*(?:[A-Z]+[a-z]*|[a-z]+)(?:\d\d?(?:_|$))?)+$"));
+    let is_begun = |pair: &[u8]| !pair[0].is_ascii_uppercase() && pair[1].is_ascii_uppercase();
+    let begun = value.as_bytes().windows(2).filter(|pair| is_begun(pair)).count();
+    begun > 0 && value.len() >= 4 * (begun + 1) && WORDS.is_match(value)
 }
 
 /// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn, or capitals and small
@@ -254,7 +275,13 @@ pub(super) fn is_random(value: &str) -> bool {
         && value.contains(char::is_alphabetic)
         && value.chars().all(is_token)
         && !is_name
+        && !is_words(value)
         && !value.starts_with("0x")
+}
+
+/// Returns true if a word of a value is random.
+fn holds_random(value: &str) -> bool {
+    value.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(is_random)
 }
 
 /// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
@@ -269,6 +296,11 @@ fn may_be_literal(name: &str, value: &str) -> bool {
     is_word && digits > 0 || is_password()
 }
 
+/// Words as people write them, the first with a capital: a machine makes no such key. `Clé API`, `API Anahtarı`.
+static KEY_LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    let word = r"(?:\pL')?(?:[A-Z]{2,}|[^\dA-Z\s]+)";
+    regex(&format!(r"^[A-Z]{{2,4}}(?: \pL+)+$|^[A-Z\u{{80}}-\u{{10ffff}}][^\dA-Z\s]*(?: {word})+$"))
+});
 /// The contract of a coin.
 static CONTRACT: LazyLock<Regex> = LazyLock::new(|| regex(r"^0x[[:xdigit:]]{40}$"));
 /// A number of a parcel of land.
@@ -282,22 +314,28 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let is_cookie_name =
         || !value.contains(|c: char| c.is_ascii_digit() || "=;.+/".contains(c)) && value.len() <= 24;
+    let is = |own: &str| name.eq_ignore_ascii_case(own);
+    let is_letters = || value.chars().all(|c| c.is_alphabetic() || c == '_');
     kind == SecretKind::Token && (digits.is_empty() && letters <= 5 || CONTRACT.is_match(value))
-        || ["cookie", "cookies"].iter().any(|own| name.eq_ignore_ascii_case(own)) && is_cookie_name()
-        || kind == SecretKind::Pin
+        || matches!(name, "PWD" | "OLDPWD") && value.starts_with(['/', '~', '.'])
+        || (is("mnemonic") || is("authorization")) && value.len() <= 16 && is_letters()
+        || (is("cookie") || is("cookies")) && is_cookie_name()
+        || matches!(kind, SecretKind::Pin | SecretKind::PinOfPlace)
             && (PARCEL.is_match(value)
                 || is_number && (1..5).contains(&letters) && (1..3).contains(&digits.len()))
+        || kind == SecretKind::PinOfPlace && digits.is_empty() && letters <= 5
         || kind == SecretKind::PinOfPlace && is_number && letters == 0 && matches!(digits.len(), 1..4 | 6)
-        || name.eq_ignore_ascii_case("pincode") && is_number && value.len() == 6
+        || is("pincode") && is_number && value.len() == 6
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
-    let is_short = (3..5).contains(&quoted.len())
-        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass);
-    let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
-    is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
+    let value = unescape(quoted);
+    let is_short = (1..3).contains(&value.len())
+        && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic | SecretKind::Pass)
+        && !is_symbol(kind, name, &value);
+    is_short || is_secret_value(kind, name, &value, Form::Data)
 }
 
 /// Returns the kinds of secrets, as bits, beside which a name of a fact changes what they are.
@@ -307,6 +345,7 @@ pub(super) fn facts_of_name(name: &str) -> u16 {
     let bit = |facts: &str, name: &str, kind: SecretKind| u16::from(is_in(facts, name)) << kind as u16;
     bit(WORD_FACTS, &name, SecretKind::Token)
         | bit(PIN_FACTS, &name, SecretKind::Pin)
+        | bit(DATABASES, &name, SecretKind::Password)
         | bit(LOGIN_NAMES, &letters, SecretKind::Pass)
 }
 
@@ -353,8 +392,8 @@ fn is_label_of(name: &str, value: &str) -> bool {
         word.len() > 3 && !is_shouted && secret_kind(word).is_some() && is_plain_secret_name(word)
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
-    let is_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
-    is_name(name, value) || words.len() < 7 && is_label() && is_plain() && words.iter().any(names_secret)
+    let may_be_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
+    is_name(name, value) || words.len() < 7 && may_be_label() && is_plain() && words.iter().any(names_secret)
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
@@ -381,7 +420,7 @@ fn is_part_of_sentence(kind: SecretKind, name: &str, value: &str, line: &str) ->
 fn is_message(value: &str) -> bool {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"^(?:[\u{370}-\u{52f} ]+|[\u{590}-\u{6ff} ]+|[\u{900}-\u{e7f} ]+|[\u{3040}-\u{30ff}\u{3400}-\u{9fff}\u{ac00}-\u{d7a3} ]+)$|^[A-Z\u{c0}-\u{24f}][^\d\sA-Z]*(?: [^\d\sA-Z]+){2,}$",
+            r"^(?:[A-Z]{2,} ?)?(?:[\u{370}-\u{52f} ]+|[\u{590}-\u{6ff} ]+|[\u{900}-\u{e7f} ]+|[\u{3040}-\u{30ff}\u{3400}-\u{9fff}\u{ac00}-\u{d7a3} ]+)(?: ?[A-Z]{2,})?$|^[A-Z\u{c0}-\u{24f}][^\d\sA-Z]*(?: [^\d\sA-Z]+){2,}$",
         )
     });
     let mut words = value.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));

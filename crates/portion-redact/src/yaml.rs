@@ -33,7 +33,7 @@ pub(super) fn redact_anchors(
         let verdict = NameMatch { is_named: true, ..NameMatch::default() };
         if redact_block(text, at, Setting { name, verdict, facts }, found).is_none() {
             let is_in_braces = line_before(text, at).contains(['{', '[']);
-            let extent = if is_in_braces { ValueExtent::Word } else { ValueExtent::Line };
+            let extent = if is_in_braces { ValueExtent::WORD } else { ValueExtent::Line };
             let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
             if let Some(value) = SettingValue::find(text, at, extent, true) {
                 value.hide((text, at), Setting { name, verdict, facts }, value.value.clone(), found);

@@ -22,6 +22,8 @@ const CHOICE_KEYS: &str = "choices enum oneof options suggestions";
 /// Members that hold messages about fields.
 const MESSAGE_KEYS: &str = "errors error messages validation violations labels translations i18n locales";
 
+/// Codes of languages.
+const LANGUAGES: &str = "ar bg ca cs da de el en es et fa fi fr he hi hr hu it ja ko lt lv nb nl nn no pl pt ro ru sk sl sr sv th tr uk vi zh";
 /// The type of a resource of Terraform whose result is a password.
 const RANDOM_PASSWORD: &str = "\"random_password\"";
 
@@ -132,6 +134,9 @@ impl JsonRedactor<'_, '_> {
         if let (false, true, Some(key)) = (verdict.is_hidden(), is_second, around) {
             verdict = self.match_joined(key, member.key);
         }
+        // Words are no keys, but their names: `{"license":{"key":"mit"}}`.
+        let is_word = || member.value.slice(self.text).trim_matches('"').chars().all(char::is_alphabetic);
+        verdict.is_secret &= verdict == member.facts.verdict || verdict.kind != SecretKind::Key || !is_word();
         let is_of_pages = || around.is_some_and(|key| is_of_pages(&self.decode_key(key)));
         if verdict.is_named
             || verdict.may_end_path && self.matches_path(&name, 1)
@@ -204,7 +209,12 @@ impl JsonRedactor<'_, '_> {
         }
         let is_message_key = |key: Span| is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
         let is_in_messages = self.open.iter().rev().skip(1).filter_map(|open| open.key).any(is_message_key);
-        is_in_messages || is_label(value) && *self.is_catalogue.get_or_init(|| are_labels(strings(self.text)))
+        let around = self.open.iter().rev().skip(1).find_map(|open| open.key);
+        let language = around.map(|key| self.decode_key(key)).unwrap_or_default();
+        let is_in_language = || is_in(LANGUAGES, language.split(['-', '_']).next().unwrap_or_default());
+        is_in_messages
+            || is_label(value)
+                && (is_in_language() || *self.is_catalogue.get_or_init(|| are_labels(strings(self.text))))
     }
 
     /// Redacts a key that contains a secret, such as `"password=…"`.
@@ -252,7 +262,9 @@ impl JsonRedactor<'_, '_> {
 
     /// Returns true if a member is the value of a hidden name beside it.
     fn is_pair_value(&self, pair: &PairName, member: &Member) -> bool {
-        member.facts.role.is_some_and(|role| role.is_value() && self.may_be_value(pair, role, member.value))
+        let is_other = |role| role == PairRole::State && (member.value.len() <= 3 || self.is_in_schema());
+        let role = member.facts.role.filter(|role| role.is_value() && !is_other(*role));
+        role.is_some_and(|role| self.may_be_value(pair, role, member.value))
     }
 
     /// Returns true if a value with a role is that of a hidden name.
@@ -263,6 +275,12 @@ impl JsonRedactor<'_, '_> {
             written.starts_with('"') && !may_be_pair_secret((*name_role, name), (role, &unescape(written)))
         };
         verdict.is_named || verdict.is_secret && self.may_be_secret(value, name, verdict.kind) && !is_other()
+    }
+
+    /// Returns true if the innermost object describes a property, in a JSON Schema.
+    fn is_in_schema(&self) -> bool {
+        let around = self.open.iter().rev().skip(1).filter_map(|open| open.key).nth(1);
+        around.is_some_and(|key| self.decode_key(key) == "properties")
     }
 
     /// Hides the strings in the data of a Kubernetes secret, which is at a path below the current member.

@@ -14,6 +14,9 @@ impl JsonRedactor<'_, '_> {
     /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
     pub(super) fn redact_item(&mut self, value: Span) {
         let quoted = value.slice(self.text);
+        if self.redact_key_line(value) {
+            return;
+        }
         if let Some(open) = self.open.last_mut().filter(|open| open.is_array) {
             let is_next = |flag: &Span| self.text[flag.end as usize..value.start as usize].trim() == ",";
             if let Some(flag) = open.flag.take().filter(is_next)
@@ -28,6 +31,24 @@ impl JsonRedactor<'_, '_> {
             open.flag = flag.filter(|name| self.rules.match_name(name).is_hidden()).map(|_| value);
         }
         self.redact_string(value);
+    }
+
+    /// Hides a string that is a line of a private key, between its markers in other items or in members of the same key. Returns true
+    /// if it is one.
+    fn redact_key_line(&mut self, value: Span) -> bool {
+        let line = value.slice(self.text).trim_matches('"');
+        let line = line.trim_end_matches("\\n").trim_end_matches("\\r");
+        let key = self.open.last().and_then(|open| open.key).map_or("", |key| key.slice(self.text));
+        let is_key = |c: char| c.is_ascii_alphanumeric() || "+/=\\".contains(c);
+        if line.starts_with("-----BEGIN ") && line.contains("PRIVATE KEY") {
+            self.open_key = (!line.contains("-----END")).then_some(key);
+        } else if self.open_key == Some(key) && line.starts_with("-----END") {
+            self.open_key = None;
+        } else if self.open_key == Some(key) && !line.is_empty() && line.chars().all(is_key) {
+            self.hide(value, REDACTED_STRING, vec!["private key".to_owned()]);
+            return true;
+        }
+        false
     }
 
     /// Redacts a string: the JSON, the settings and the tables in it, as in a text. Inside too many strings, a string that

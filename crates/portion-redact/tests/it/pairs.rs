@@ -225,3 +225,30 @@ fn values_of_several_words() {
         &["password", "token"],
     );
 }
+
+#[test]
+fn objects_of_places_and_states() {
+    let check = |text: &str, expect: &str, named: &[&str]| check("secrets", text, expect, named);
+    check(
+        r#"{"id":{"0":1,"1":2},"password":{"0":"hunter2x9","1":null},"pin":{"0":4711,"1":4712}}"#,
+        r#"{"id":{"0":1,"1":2},"password":{"0":"[redacted]","1":null},"pin":{}}"#,
+        &["password", "pin"],
+    );
+    for (old, new) in [("old", "new"), ("before", "after"), ("from", "to"), ("previous_value", "current")] {
+        check(
+            &format!(r#"{{"changes":{{"apiKey":{{"{old}":"hunter2x9","{new}":"hunter3x9"}}}}}}"#),
+            &format!(r#"{{"changes":{{"apiKey":{{"{old}":"[redacted]","{new}":"[redacted]"}}}}}}"#),
+            &[&format!("changes.apiKey.{old}"), &format!("changes.apiKey.{new}")],
+        );
+    }
+    check(
+        r#"{"db_password":{"type":"string","default":"hunter2x9"},"x":{"field":"pin","old":"4711"}}"#,
+        r#"{"db_password":{"type":"string","default":"[redacted]"},"x":{"field":"pin","old":"[redacted]"}}"#,
+        &["db_password.default", "x.old"],
+    );
+    check(
+        r#"{"errors":{"password":{"0":"is too short"}},"properties":{"password":{"type":"string","default":"hunter2x9"}}}"#,
+        "-",
+        &[],
+    );
+}

@@ -73,7 +73,7 @@ fn secret() -> impl Strategy<Value = String> {
         "[0-9a-f]{31}a",
         "[A-Za-z0-9+/]{20}Q4xy==",
         "[a-z]{3}[0-9]-[a-z]{4}-[0-9]{4}",
-        "Zq[A-Za-z0-9]{3}[#%^~_-][A-Za-z0-9]{5}7",
+        "Zq[A-Za-z0-9]{2}[A-Z][#%^~_-][A-Za-z0-9]{5}7",
     ]
 }
 
@@ -230,7 +230,8 @@ proptest! {
             ("pypi-AgEIcHlwaS5vcmc", 40), ("hf_", 34), ("AGE-SECRET-KEY-1", 58), ("https://hooks.slack.com/services/T0/B0/", 24),
             ("Bearer ", 24), ("SG.", 66), ("dapi", 32), ("glrt-", 20), ("sq0atp-", 22), ("pat-na1-", 36), ("ATBB", 32),
             ("sntrys_", 80), ("tskey-auth-", 40), ("r8_", 37), ("pplx-", 48), ("sqp_", 40), ("CCIPAT_", 60),
-            ("hvb.", 60), ("pscale_tkn_", 43), ("AKCp", 69), ("EAAC", 75), ("xsmtpsib-", 64),
+            ("hvb.", 60), ("pscale_tkn_", 43), ("pscale_pw_", 43), ("dt0c01.", 79), ("sb_secret_", 31), ("rdme_", 70),
+            ("fo1_", 43), ("bkua_", 40), ("tgp_v1_", 43), ("vcp_", 56), ("EAAA", 70), ("1//0", 60), ("cio", 32), ("AKCp", 69), ("EAAC", 75), ("xsmtpsib-", 64),
         ][..]),
         seed in "[A-Z0-9]{80}",
         around in select(&["V", "see V.", "{\"a\":[\"V\"]}", "x V y\n", "a,b\nV,1\n"][..]),
@@ -261,6 +262,9 @@ fn tokens_without_a_beginning_are_hidden_by_their_shape() {
         format!("pat{}.{hex}", mixed(14)),
         format!("{}.atlasv1.{}", mixed(14), mixed(67)),
         format!("key-{}", &hex[..32]),
+        format!("oy2{}", mixed(43).to_lowercase()),
+        format!("v1.0-{}-{}", &hex[..24], hex.repeat(3).split_at(146).0),
+        "A3-NOAHGR-IWSCZNHNEAK-LRQ7X-PFNEA-7QWZT-ABCDE".to_owned(),
         format!("hf_{}", "aKxdQymfTzaZurWx".repeat(3).split_at(34).0),
     ] {
         check(&format!("the bot uses {token} now"), &token);
@@ -272,6 +276,34 @@ fn tokens_without_a_beginning_are_hidden_by_their_shape() {
     let key = serde_json::json!({ "kty": "RSA", "kid": "k1", "n": mixed(60), "e": "AQAB", "d": mixed(43) });
     let shown = shown(&key.to_string());
     assert!(shown.contains(&mixed(60)) && shown.contains("\"d\":\"[redacted]\""), "{shown}");
+}
+
+#[test]
+fn private_keys_are_hidden_line_by_line() {
+    let lines = [
+        "-----BEGIN PRIVATE KEY-----",
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw",
+        "hunter2x9Q==",
+        "-----END PRIVATE KEY-----",
+    ];
+    let records: Vec<_> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| serde_json::json!({ "n": at, "file": "k.pem", "text": line }))
+        .collect();
+    let ended = lines.map(|line| format!("{line}\n"));
+    for text in [
+        serde_json::json!({ "lines": lines, "next": "hunter" }).to_string(),
+        serde_json::json!({ "lines": ended, "next": "hunter" }).to_string(),
+        serde_json::json!([records, { "text": "hunter", "file": "k.pem" }]).to_string(),
+        records.iter().fold(String::new(), |lines, record| lines + &format!("{record}\n"))
+            + "{\"file\":\"k.pem\",\"text\":\"hunter\"}\n",
+    ] {
+        let shown = shown(&text);
+        assert!(!shown.contains("MIIE") && !shown.contains("hunter2x9"), "{shown}");
+        assert!(shown.contains("\"hunter\"") && shown.contains("END PRIVATE"), "{shown}");
+        assert_eq!(shown.matches("k.pem").count(), text.matches("k.pem").count(), "{shown}");
+    }
 }
 
 /// Reading on from each of them would take minutes.

@@ -191,3 +191,57 @@ fn numbers_before_a_line_are_read_once() {
     let lines = |number: usize| format!("{}password: Kx9hunter2\n", format!("{number}\t").repeat(20_000));
     check_secrets_of(&format!("{}{}", lines(1), lines(2)), "Kx9hunter2");
 }
+
+/// Notations of a value, and the signs that end one there.
+const ENDS: &[(&str, &str)] = &[
+    ("[db]\npassword = @V\nport = 80\n", ""),
+    ("A=1\nDB_PASSWORD=@V\nB=2\n", ""),
+    ("db.host=h\ndb.password=@V\n", ""),
+    ("db:\n  password: @V\n  port: 80\n", ""),
+    ("machine h login ann password @V\n", ""),
+    ("Environment=\"DB_PASSWORD=@V\"\n", ""),
+    ("[{\"Env\":[\"A=1\",\"DB_PASSWORD=@V\"]}]", ""),
+    ("docker run -e 'DB_PASSWORD=@V' db\n", "'"),
+    ("Server=h;Password=@V;Encrypt=True", ";"),
+    ("GET /a?x=1&password=@V&y=2\n", "&<>'"),
+    ("<p>Password: <code>@V</code></p>", "&<"),
+    ("login failed password=@V for ann\n", "&;,"),
+    ("ALTER USER ann WITH PASSWORD '@V';", "'"),
+    ("const cfg = {\n  password: \"@V\",\n  port: 1\n};\n", ""),
+];
+
+#[test]
+fn a_value_ends_where_its_notation_ends_it() {
+    let rules = RedactionRules::default_secrets();
+    for (notation, ends) in ENDS {
+        for sign in "&;,([<>'#@!%^*+=| ".chars().filter(|sign| !ends.contains(*sign)) {
+            let is_spaced = sign == ' ' && !notation.contains("const");
+            let is_pair = sign == '=' && (notation.contains([';', '&', '"']) || notation.contains("login"));
+            if is_spaced || is_pair || sign == '#' && notation.contains("db:") {
+                continue;
+            }
+            let close = if sign == '(' {
+                ")"
+            } else if sign == '[' {
+                "]"
+            } else {
+                ""
+            };
+            let text = notation.replace("@V", &format!("Ab9x7Kq2{sign}Zt5Lm8Qw{close}"));
+            let shown = rules.redact(&text).map_or(text.clone(), |(shown, _)| shown);
+            assert!(!shown.contains("Ab9x7Kq2") && !shown.contains("Zt5Lm8Qw"), "{text}\n=> {shown}");
+            let after = notation.rsplit("@V").next().unwrap_or_default();
+            assert!(shown.ends_with(after), "{text}\n=> {shown}");
+        }
+    }
+    for (text, expect) in [
+        ("A=1\nDB_PASSWORD=abc(def)\n", "A=1\nDB_PASSWORD=[redacted]\n"),
+        ("[db]\npassword = abc[def]\n", "[db]\npassword = [redacted]\n"),
+        ("db.password=abc.def\n", "db.password=[redacted]\n"),
+        ("ALTER USER ann WITH PASSWORD 'ab9''xY7';", "ALTER USER ann WITH PASSWORD '[redacted]';"),
+        ("<p>Password: <code>ab9&amp;xY7</code></p>", "<p>Password: <code>[redacted]</code></p>"),
+        ("sent Bearer Ab9x7Kq2&Zt5Lm8Qw to db", "sent Bearer [redacted] to db"),
+    ] {
+        assert_eq!(rules.redact(text).map(|(shown, _)| shown).as_deref(), Some(expect));
+    }
+}
