@@ -67,7 +67,7 @@ impl CursorCall<'_> {
             Err(unresolved) => return gateway.unresolved_cursor_reply(unresolved, context, &request),
         };
         if let Some(reason) = failure_at(&stored, position, &context.caller) {
-            return gateway.fault_reply(Fault::page_failed(reason), &request, context.request_info());
+            return gateway.fault_reply(Fault::page_failed(&reason), &request, context.request_info());
         }
         Box::pin(gateway.answer_from_stored(context, (stored, position), request, form)).await
     }
@@ -204,11 +204,12 @@ impl Gateway {
 
 /// Returns why the items from a position on could not be fetched. Programs read a page over HTTP without items as the end of the
 /// list, so a failure has the status of one; a model reads what a notice says of it.
-fn failure_at<'s>(stored: &'s StoredSnapshot, position: Position, caller: &Caller) -> Option<&'s str> {
+fn failure_at(stored: &StoredSnapshot, position: Position, caller: &Caller) -> Option<String> {
     let list = stored.snapshot.upstream_list().filter(|list| list.continuation.is_some())?;
     let is_end = matches!(position.offset, PartOffset::Item(item) if item as usize >= list.fetched);
     let is_read_by_programs = matches!(caller.read_call, ReadCall::Http(_));
-    list.stop_reason.as_deref().filter(|_| is_end && is_read_by_programs && list.fetched > 0)
+    let is_failure = is_end && is_read_by_programs && list.fetched > 0;
+    list.stop_reason.as_ref().filter(|_| is_failure).and_then(|_| list.describe_gap())
 }
 
 /// Returns listed results, with the number of further ones.
