@@ -87,7 +87,7 @@ impl Launch {
             let path = if is_bare { PathBuf::from(name) } else { directory.join(name) };
             let environment = self.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
             let program = Program { environment, ..Program::new(path, [""; 0]) };
-            program.look_up().map_err(|error| error.to_string())?;
+            program.look_up().map_err(|error| self.without_secrets(&error.to_string()))?;
         }
         Ok(())
     }
