@@ -206,7 +206,12 @@ impl ColumnDef {
 
     /// Returns the declaration for `CREATE TABLE`. The affinity follows the storage class of the values, so that
     /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. `table` and `column`: their numbers.
-    pub(crate) fn declaration(&self, (table, table_name): (usize, &str), column: usize) -> String {
+    pub(crate) fn declaration(
+        &self,
+        (table, table_name): (usize, &str),
+        column: usize,
+        is_hidden: bool,
+    ) -> String {
         let redacted = self.redaction == Redaction::Whole;
         let is_numeric = self.kinds.intersects(ValueKinds::NUMERIC);
         let kind: String = match self.kinds {
@@ -226,7 +231,7 @@ impl ColumnDef {
             kinds if kinds.intersects(ValueKinds::TEXT) => "TEXT".into(),
             _ => "BLOB".into(),
         };
-        let hidden = if self.is_hidden { " HIDDEN" } else { "" };
+        let hidden = if is_hidden { " HIDDEN" } else { "" };
         let named = if self.redaction == Redaction::ByName { NAMED_TYPE_PREFIX } else { "" };
         let name = self.name.replace('"', "\"\"");
         let collation = match self.comparison() {

@@ -153,8 +153,7 @@ unsafe impl VTab<'_> for TableHandle {
                         codes.as_ref().map_or_else(|| a.cmp(b), |codes| codes.meant(a).cmp(&codes.meant(b)))
                     })?;
                 }
-                let declaration = column.declaration((*number, &name), at);
-                declared.push(if has_none { declaration.replacen(" HIDDEN", "", 1) } else { declaration });
+                declared.push(column.declaration((*number, &name), at, column.is_hidden && !has_none));
             }
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, deadline, usage) = (sqlite3_vtab::default(), Arc::clone(deadline), Arc::clone(usage));

@@ -25,7 +25,7 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) facts: &'a Find<'a, ColumnFacts>,
 }
 
-/// What is known of a column beside its type.
+/// Facts about a column beside its type.
 #[derive(Default)]
 pub(crate) struct ColumnFacts {
     /// The names of the table and the column, if its numbers are written as other texts.

@@ -35,9 +35,8 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         let has_value = Field::of(line).is_some_and(|field| !field.value.is_empty());
         let (level, lines) = (heading_level(line), rest.collect::<Vec<_>>());
         // A heading of a higher level ends the records below headings.
-        let is_end = |line: &&&str| level > 0 && (1..level).contains(&heading_level(line));
-        let is_inside = |line: &&str| !is_end(&line);
-        let lines = &lines[..lines.iter().take_while(|line| is_inside(line)).count()];
+        let is_end = |line: &&str| (1..level).contains(&heading_level(line));
+        let lines = &lines[..lines.iter().position(is_end).unwrap_or(lines.len())];
         if (is_first && has_value || level > 0 || is_named_rule(line))
             && let Some(table) = records(text, lines)
         {

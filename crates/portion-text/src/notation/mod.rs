@@ -41,29 +41,35 @@ pub struct FoundData {
 /// Reads a text of one notation. Returns the place of the data in the text, and the data as JSON.
 type Reader = fn(&str) -> Option<(Span, String)>;
 
-/// All notations: their names, what begins a comment, and their readers.
-const NOTATIONS: &[(&str, &str, Reader)] = &[
-    ("JSON values", "", values::read),
-    ("Python literals", "", python::read),
-    ("YAML", "#", yaml::read),
-    ("XML", "<!--", xml::read),
-    ("TOON", "", toon::read),
-    ("a table of a terminal", "", terminal::read),
-    ("tables", "", tables::read),
-    ("records of lines", "", blocks::read),
+/// All notations: their names and their readers.
+const NOTATIONS: &[(&str, Reader)] = &[
+    ("JSON values", values::read),
+    ("Python literals", python::read),
+    (YAML, yaml::read),
+    (XML, xml::read),
+    ("TOON", toon::read),
+    ("a table of a terminal", terminal::read),
+    ("tables", tables::read),
+    ("records of lines", blocks::read),
 ];
+/// Names of the notations that have comments.
+const YAML: &str = "YAML";
+const XML: &str = "XML";
 
 /// Reads a text of YAML, whether it holds records or not.
 pub fn read_yaml(text: &str) -> Option<FoundData> {
-    yaml::read_any(text).map(|(span, json)| FoundData { notation: "YAML", span, json, comments: 0 })
+    yaml::read_any(text).map(|(span, json)| FoundData { notation: YAML, span, json, comments: 0 })
 }
 
 /// Reads a text that is data in one of the notations. Returns `None` for other texts, JSON included.
 pub fn read(text: &str) -> Option<FoundData> {
-    NOTATIONS.iter().find_map(|(notation, comment, reader)| {
+    NOTATIONS.iter().find_map(|(notation, reader)| {
         let (span, json) = reader(text)?;
-        let is_comment = |line: &&str| !comment.is_empty() && line.trim_start().starts_with(comment);
-        let comments = span.slice(text).lines().filter(is_comment).count();
+        let comments = match *notation {
+            YAML => yaml::comment_count(span.slice(text)),
+            XML => span.slice(text).matches("<!--").count(),
+            _ => 0,
+        };
         Some(FoundData { notation, span, json, comments })
     })
 }

@@ -42,6 +42,23 @@ pub(super) fn read_any(text: &str) -> Option<(Span, String)> {
     Some((Span::new(0, text.trim_end().len()), json))
 }
 
+/// Counts the lines of comments. Those in the lines of a text, below `|` or `>`, are of that text.
+pub(super) fn comment_count(text: &str) -> usize {
+    let (mut count, mut text_indent) = (0, None);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (indent, content) = (line.len() - line.trim_start().len(), line.trim());
+        if text_indent.is_some_and(|above| indent > above) {
+            continue;
+        }
+        count += usize::from(content.starts_with('#'));
+        let is_modifier = |c: char| matches!(c, '+' | '-') || c.is_ascii_digit();
+        let begins_text =
+            [" |", " >"].iter().any(|sign| content.trim_end_matches(is_modifier).ends_with(sign));
+        text_indent = begins_text.then_some(indent);
+    }
+    count
+}
+
 fn json_of(text: &str) -> Option<String> {
     let mut documents = documents(text)?;
     if documents.len() == 1 { documents.pop() } else { Some(format!("[{}]", documents.join(","))) }
@@ -162,6 +179,17 @@ mod tests {
         let found = read(text).map(|(_, json)| json);
         assert_eq!(found.as_deref(), json, "{text}");
         assert!(found.is_none_or(|json| is_json(&json)), "{text}");
+    }
+
+    #[test]
+    fn comments_are_counted_outside_of_texts() {
+        let check = |text: &str, expect: usize| assert_eq!(super::comment_count(text), expect, "{text}");
+        check("# a\na: 1\n  # b\nb: x # c\n", 2);
+        check(
+            "- run: |\n    # a line of the script\n    make\n\n    # another\n- name: x\n  # a comment\n",
+            1,
+        );
+        check("a: >-\n  # folded\nb: |2+\n  # kept\n# end\n", 1);
     }
 
     #[test]

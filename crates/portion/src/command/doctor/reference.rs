@@ -187,31 +187,35 @@ fn shown_words(words: &[String]) -> Vec<ShownWord> {
     let mut option = None;
     let mut shown = Vec::with_capacity(words.len());
     for word in words {
-        // Some files have a whole command in one text.
-        if word.contains(" -") {
-            let parts = shown_words(&word.split(' ').map(str::to_owned).collect::<Vec<_>>());
-            let text = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ");
-            let secrets = parts.into_iter().flat_map(|part| part.secrets).collect();
-            shown.push(ShownWord { text, secrets });
-            continue;
-        }
         let (text, secrets) = match (word.split_once('='), option.take()) {
             (Some((name, value)), _) if word.starts_with('-') && is_hidden(name, value) => {
                 (format!("{name}={}", reference_for(name)), vec![value.to_owned()])
             }
             (_, Some(name)) if is_hidden(name, word) => (reference_for(name), vec![word.clone()]),
-            _ => match rules.redact_text(word) {
-                Some((text, _)) => {
-                    let secrets = replaced_parts(word, &text);
-                    (text, secrets)
-                }
-                None => (word.clone(), Vec::new()),
-            },
+            _ => {
+                // Some files have a whole command in one text.
+                let is_program = shown.last().is_none_or(|before: &ShownWord| before.text == "--");
+                let (line, mut secrets) = if is_program && word.contains(' ') {
+                    shown_line(word)
+                } else {
+                    (word.clone(), Vec::new())
+                };
+                let redacted = rules.redact_text(&line).map(|(text, _)| text);
+                secrets.extend(redacted.iter().flat_map(|text| replaced_parts(&line, text)));
+                (redacted.unwrap_or(line), secrets)
+            }
         };
         shown.push(ShownWord { text, secrets });
-        option = (word.starts_with("--") && !word.contains('=')).then_some(word.as_str());
+        option = (word.starts_with("--") && word.len() > 2 && !word.contains('=')).then_some(word.as_str());
     }
     shown
+}
+
+/// Returns a command line in one text without the values of its options, and these.
+fn shown_line(line: &str) -> (String, Vec<String>) {
+    let shown = shown_words(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+    let text = shown.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    (text, shown.into_iter().flat_map(|word| word.secrets).collect())
 }
 
 /// Returns the parts of a word in whose places its redacted text has marks.
@@ -282,6 +286,9 @@ mod tests {
         let more = ["--header", "Authorization: Bearer xyzabc123456", "postgres://u:hunter2@h/db"];
         let shown = without_secrets(&more.map(str::to_owned)).join(" ");
         assert!(!shown.contains("xyzabc") && !shown.contains("hunter2"), "{shown}");
+        let spaced = ["--password", "Zq81xx7K", "--", "srv x --password hunter22 --token=a1b2c3d4e5"];
+        let shown = without_secrets(&spaced.map(str::to_owned)).join(" ");
+        assert_eq!(shown, "--password ${PASSWORD} -- srv x --password ${PASSWORD} --token=${TOKEN}");
         assert!(is_secret("TOK", "supersecretvalue123") && !is_secret("MODE", "production"));
         assert!(!is_secret("DIR", "/srv/data1/files"));
     }
