@@ -218,6 +218,11 @@ pub fn words(name: &str) -> String {
     split_name(name).join(" ")
 }
 
+/// Returns true if a name, as words, has one of these.
+pub fn has_word(name: &str, words: &[&str]) -> bool {
+    name.split(' ').any(|word| words.contains(&word))
+}
+
 /// Returns true for the name, as words, of an object that holds paging information.
 pub fn is_page_object(name: &str) -> bool {
     let words: Vec<&str> = name.split(' ').collect();
@@ -232,18 +237,29 @@ pub fn is_page_object(name: &str) -> bool {
 
 /// Returns true for the name of a boolean, as words, that is true if there is more.
 pub fn says_more(name: &str) -> bool {
-    HAS_MORE_NAMES.contains(&name) || name.split(' ').any(|word| MORE_WORDS.contains(&word))
+    HAS_MORE_NAMES.contains(&name) || has_word(name, MORE_WORDS)
 }
 
 /// Returns true for the name of a member that leads to the next page, as words: `next page token`.
 pub fn leads_on(name: &str) -> bool {
     let is_place = |word| word == "next" || PLACE_WORDS.contains(&word);
-    NEXT_NAMES.contains(&name) || name.split(' ').any(|word| word == "next") && name.split(' ').all(is_place)
+    NEXT_NAMES.contains(&name) || has_word(name, &["next"]) && name.split(' ').all(is_place)
+}
+
+/// Returns true for the name of a member that leads to the next page. `is_inside`: true in an object about the page, where `after`
+/// does so too.
+pub fn leads_on_in(name: &str, is_inside: bool) -> bool {
+    leads_on(name) || is_inside && name == "after"
+}
+
+/// Returns true for the name of a total, or of a sum of money: only other facts tell.
+pub fn may_be_total(name: &str) -> bool {
+    name == "total" || is_total(name)
 }
 
 /// Returns true for the name of a total, as words, that is not the number of items of a page.
 pub fn is_called_total(name: &str) -> bool {
-    name == "total" || is_total(name) && name.split(' ').any(|word| matches!(word, "total" | "found"))
+    may_be_total(name) && has_word(name, &["total", "found"])
 }
 
 /// Returns true for the name of a total, as words, that has no other meaning.
@@ -265,8 +281,7 @@ pub(crate) fn is_total_of(name: &str, list: &[String]) -> bool {
 
 /// Returns true for the name of a member that leads to a page by a number, as words.
 pub(crate) fn is_number_name(name: &str) -> bool {
-    let has = |words: &[&str]| name.split(' ').any(|word| words.contains(&word));
-    has(&["page", "offset"]) && !has(&["url", "link", "href", "token"])
+    has_word(name, &["page", "offset"]) && !has_word(name, &["url", "link", "href", "token"])
 }
 
 #[cfg(test)]

@@ -55,10 +55,11 @@ impl RouteTable {
         let route = self.find(method, &path);
         let general = route.map_or_else(|| generalize(&path), |route| route.path.clone());
         let own = route.map_or(&[][..], |route| &route.parameters);
-        let (general, literal) = (format!("{method} {general}"), format!("{method} {path}"));
-        let is_apart = general != literal && has_own_rule(&literal, &general);
+        let is_general = general != path;
+        let general = format!("{method} {general}");
+        let own_name = is_general.then(|| format!("{method} {path}"));
         ResolvedRoute {
-            endpoint_name: if is_apart { literal } else { general },
+            endpoint_name: own_name.filter(|name| has_own_rule(name, &general)).unwrap_or(general),
             parameters: [&self.parameters, own],
             is_known: route.is_some(),
         }

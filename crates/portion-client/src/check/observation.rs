@@ -2,7 +2,8 @@
 //! next page.
 
 use portion_core::page_names::{
-    LINK_NAMES, PageRole, is_called_total, is_page_object, is_total, leads_on, says_more, words,
+    LINK_NAMES, PageRole, has_word, is_called_total, is_page_object, leads_on_in, may_be_total, says_more,
+    words,
 };
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Structure, capture};
@@ -129,17 +130,16 @@ impl PageFacts {
         };
         let is_page = facts.iter().any(is_of_page);
         let total = |fact: &Fact<'_>| {
-            let count =
-                count_of(fact.value).filter(|_| is_total(&fact.name) || is_called_total(&fact.name))?;
+            let count = count_of(fact.value).filter(|_| may_be_total(&fact.name))?;
             let is_certain = is_page || is_called_total(&fact.name) || count > items;
             is_certain.then(|| (fact.place.clone(), count))
         };
         let more = |fact: &Fact<'_>| {
             Some((fact.place.clone(), fact.value.as_bool().filter(|_| says_more(&fact.name))?))
         };
-        let leads = |fact: &&Fact<'_>| leads_on(&fact.name) || fact.is_inside && fact.name == "after";
-        let has_next_word = |fact: &&Fact<'_>| fact.name.split(' ').any(|word| word == "next");
-        let next = facts.iter().filter(leads).filter_map(|fact| Some((!has_next_word(&fact), fact.next()?)));
+        let leads = |fact: &&Fact<'_>| leads_on_in(&fact.name, fact.is_inside);
+        let is_named = |fact: &Fact<'_>| has_word(&fact.name, &["next"]);
+        let next = facts.iter().filter(leads).filter_map(|fact| Some((!is_named(fact), fact.next()?)));
         Self {
             total: facts.iter().find_map(total),
             has_more: facts.iter().find_map(more),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use portion_core::page_names::{
-    LINK_NAMES, PageRole, is_called_total, is_page_object, is_total, leads_on, says_more, words,
+    LINK_NAMES, PageRole, has_word, is_called_total, is_page_object, is_total, leads_on, leads_on_in,
+    says_more, words,
 };
 use portion_core::paging::{links_to_next, related_links};
 use portion_core::snapshot::{IndexedText, Layout, Member, Slice, Structure};
@@ -279,13 +280,13 @@ impl<'a> Root<'a> {
         let is_link = matches!(style, PagingStyle::Link(_));
         let leads = |fact: &&Fact| {
             let json = fact.value.slice(self.text);
-            (leads_on(&fact.name) || fact.is_inside && fact.name == "after")
+            leads_on_in(&fact.name, fact.is_inside)
                 && NextPage::may_lead_to_next(json)
                 && !(is_link && NextPage::is_no_link(json))
         };
         let rank = |fact: &&Fact| {
             let json = fact.value.slice(self.text);
-            let is_named = fact.name.split(' ').any(|word| word == "next");
+            let is_named = has_word(&fact.name, &["next"]);
             (
                 !is_named,
                 NextPage::from_member(self.text, fact.value) == NextPage::End,

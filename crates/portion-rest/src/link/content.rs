@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
-use portion_core::page_names::{is_called_total, is_total, leads_on, words};
+use portion_core::page_names::{leads_on, may_be_total, words};
 use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
@@ -167,9 +167,7 @@ impl<'a> Page<'a> {
             let (name, value) = (words(&key), member.value.slice(text));
             if JsonKind::of_value(value) == JsonKind::Array {
                 lists.push((key, member.value));
-            } else if let Some(count) =
-                value.parse().ok().filter(|_| is_total(&name) || is_called_total(&name))
-            {
+            } else if let Some(count) = value.parse().ok().filter(|_| may_be_total(&name)) {
                 total = Some((member.value, count));
             } else if leads_on(&name) {
                 next = Some((member.value, !matches!(value, "null" | "false" | "\"\"")));

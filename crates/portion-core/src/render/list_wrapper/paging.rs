@@ -10,7 +10,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
-use crate::page_names::{LINK_NAMES, PageRole, ZERO_BASED_NAMES, is_number_name, is_total, words};
+use crate::page_names::{LINK_NAMES, PageRole, ZERO_BASED_NAMES, has_word, is_number_name, is_total, words};
 use crate::paging::{PagingRole, RELATIONS, related_links};
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
@@ -501,7 +501,7 @@ impl PagingMember {
     }
 
     fn has_word(&self, words: &[&str]) -> bool {
-        self.name.split(' ').any(|word| words.contains(&word))
+        has_word(&self.name, words)
     }
 
     /// Returns true if a member leads to another page by its number, or that of an item.

@@ -50,10 +50,7 @@ pub fn header_row(text: &str, list: &List) -> Option<NamedRows> {
     CellForm::of_row(text, first.value)?;
     let mut tables = named_tables(text, Span::new(0, text.len())).into_iter();
     tables.find(|table| table.span == list.span).map(|table| table.rows).or_else(|| {
-        let keys = list.enclosing_objects.last().into_iter().flat_map(|level| &level.members);
-        let name = list.pointer.rsplit('/').next().unwrap_or_default();
-        let is_spreadsheet = first_row::is_spreadsheet(text, name, keys.map(|member| member.key));
-        let (names, skipped) = first_row::names_in_first_row(text, list.span, is_spreadsheet)?;
+        let (names, skipped) = first_row::names_in_first_row(text, list.span, false)?;
         Some(NamedRows { skipped, ..NamedRows::plain(names) })
     })
 }
