@@ -17,7 +17,7 @@ use tower_service::Service;
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::{CorsMemory, UnverifiedPreflight, bare_preflight_response, is_preflight};
 use crate::exchange::Exchange;
-use crate::options::{HttpOptions, KnownSet, ResponseTimeout, Shared};
+use crate::options::{EndpointSet, HttpOptions, ResponseTimeout, Shared};
 
 /// Fits the JSON responses of a service into a token budget.
 #[derive(Clone)]
@@ -46,11 +46,11 @@ impl PortionLayer {
                 options,
                 cors: CorsMemory::default(),
                 nested_portion: NestedPortion::default(),
-                cursor_endpoints: KnownSet::default(),
-                limit_endpoints: KnownSet::default(),
-                zero_based_endpoints: KnownSet::default(),
+                cursor_endpoints: EndpointSet::default(),
+                limit_endpoints: EndpointSet::default(),
+                zero_based_endpoints: EndpointSet::default(),
                 page_headers: Mutex::default(),
-                results_of_queries: KnownSet::default(),
+                results_of_queries: Mutex::default(),
             }),
         }
     }

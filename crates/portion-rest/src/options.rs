@@ -1,8 +1,6 @@
 //! Options of a layer, and the state that its services share.
 
-use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,28 +69,22 @@ pub(crate) struct Shared {
     /// Another Portion between this one and the service.
     pub(crate) nested_portion: NestedPortion,
     /// Endpoints whose responses have cursors of the API: a `cursor` that the gateway did not issue is for the API.
-    pub(crate) cursor_endpoints: KnownSet<String>,
+    pub(crate) cursor_endpoints: EndpointSet,
     /// Endpoints whose API has a parameter `limit`, as a response to it has shown.
-    pub(crate) limit_endpoints: KnownSet<String>,
+    pub(crate) limit_endpoints: EndpointSet,
     /// Endpoints, each with a caller, whose pages are counted from 0.
-    pub(crate) zero_based_endpoints: KnownSet<String>,
+    pub(crate) zero_based_endpoints: EndpointSet,
     /// Items of the API's first page and its headers about that, by caller and request: a reply from the kept result has none.
     pub(crate) page_headers: Mutex<HashMap<(Scope, ReuseKey), (usize, HeaderMap)>>,
     /// Results of requests with a text to find that was for the API: those for further pages repeat it.
-    pub(crate) results_of_queries: KnownSet<SnapshotId>,
+    pub(crate) results_of_queries: Mutex<HashSet<SnapshotId>>,
 }
 
-/// Endpoints, or others, that something is known of.
-#[derive(Debug)]
-pub(crate) struct KnownSet<T>(Mutex<HashSet<T>>);
+/// Endpoints that something is known of.
+#[derive(Debug, Default)]
+pub(crate) struct EndpointSet(Mutex<HashSet<String>>);
 
-impl<T> Default for KnownSet<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl KnownSet<String> {
+impl EndpointSet {
     /// Records the response of an endpoint, if it has a member for cursors.
     pub(crate) fn record_cursors(&self, endpoint: &str, response: &Payload) {
         let has_cursor = |block: &Block| match &block.content {
@@ -103,29 +95,24 @@ impl KnownSet<String> {
             self.insert(endpoint.to_owned());
         }
     }
-}
 
-impl<T: Eq + Hash> KnownSet<T> {
-    /// Adds an item. If there are too many, all others are forgotten.
-    pub(crate) fn insert(&self, item: T) {
+    /// Adds an endpoint. If there are too many, all others are forgotten.
+    pub(crate) fn insert(&self, endpoint: String) {
         let mut known = self.0.lock();
-        if known.len() >= MAX_KNOWN {
+        if known.len() >= MAX_ENDPOINTS {
             known.clear();
         }
-        known.insert(item);
+        known.insert(endpoint);
     }
 
-    /// Returns true if the set has an item.
-    pub(crate) fn has<Q: Eq + Hash + ?Sized>(&self, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-    {
-        self.0.lock().contains(item)
+    /// Returns true if the set has the endpoint.
+    pub(crate) fn has(&self, endpoint: &str) -> bool {
+        self.0.lock().contains(endpoint)
     }
 }
 
-/// Most items that are remembered.
-const MAX_KNOWN: usize = 10_000;
+/// Most endpoints that are remembered.
+const MAX_ENDPOINTS: usize = 10_000;
 
 impl Shared {
     /// Finds the endpoint of a request.
@@ -143,7 +130,7 @@ impl Shared {
     /// Remembers the headers about the first page of the API. If there are too many, all others are forgotten.
     pub(crate) fn record_page_headers(&self, key: (Scope, ReuseKey), first: (usize, HeaderMap)) {
         let mut known = self.page_headers.lock();
-        if known.len() >= MAX_KNOWN {
+        if known.len() >= MAX_ENDPOINTS {
             known.clear();
         }
         known.insert(key, first);
@@ -181,17 +168,20 @@ impl Shared {
     /// Returns true if a text in the parameter of queries is for the API: without a cursor, or beside that of a result for which it
     /// was sent to the API.
     pub(crate) fn is_query_of_api(&self, scope: &Scope, cursor: Option<&str>) -> bool {
-        let is_known =
-            |cursor| self.gateway.snapshot_of(scope, cursor).map(|id| self.results_of_queries.has(&id));
-        cursor.is_none_or(|cursor| is_known(cursor) == Some(true))
+        let is_known = |id: &SnapshotId| self.results_of_queries.lock().contains(id);
+        cursor.is_none_or(|cursor| self.gateway.snapshot_of(scope, cursor).is_some_and(|id| is_known(&id)))
     }
 
-    /// Remembers the result of a request with a text that was for the API.
+    /// Remembers the result of a request with a text that was for the API. If there are too many, all others are forgotten.
     pub(crate) fn record_query_of_api(&self, scope: &Scope, reply: &Reply) {
         let Reply::Portion(portion) = reply else { return };
         let cursor = portion.start_cursor().map(CursorToken::as_str);
         if let Some(id) = cursor.and_then(|cursor| self.gateway.snapshot_of(scope, cursor)) {
-            self.results_of_queries.insert(id);
+            let mut known = self.results_of_queries.lock();
+            if known.len() >= MAX_ENDPOINTS {
+                known.clear();
+            }
+            known.insert(id);
         }
     }
 
